@@ -1,1 +1,24 @@
-//! machine
+//! The machine language: instructions, issue groups, exchange rows, packages.
+//!
+//! One table ([`Op`], `table.rs`) describes every instruction of the IPU21 tile; encoder, decoder,
+//! text and register lists are derived from it.
+
+mod bundle;
+mod decode;
+mod encode;
+mod error;
+mod info;
+mod inst;
+pub mod package;
+mod regs;
+mod table;
+mod text;
+
+pub use bundle::{Context, Group, check_rpt_body};
+pub use error::{DecodeError, EncodeError};
+pub use info::{
+    Lane, Layout, Modifier, OpFlags, OpInfo, OperandInfo, OperandKind, Part, Role, Split, Table,
+};
+pub use inst::Inst;
+pub use regs::Reg;
+pub use table::Op;
