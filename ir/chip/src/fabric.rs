@@ -16,6 +16,25 @@ pub const WRITE_GUARD: u32 = 5;
 /// term: [`SELECT_TO_POINTER`] + [`WRITE_GUARD`].
 pub const RECEIVE_TAIL: u32 = SELECT_TO_POINTER + WRITE_GUARD;
 
+/// Field limits of the exchange instructions: the most events or items of one word
+/// (`facts/exchange.md` 1.4, reproduced from a public planner and confirmed on hardware).
+pub mod limit {
+    /// Events of a `delay`.
+    pub const DELAY: u32 = 1 << 19;
+    /// Events of a `delaypic`.
+    pub const DELAY_PIC: u32 = 1 << 7;
+    /// Events of a `delayxpic`.
+    pub const DELAY_XPIC: u32 = 1 << 12;
+    /// Items of a `send`, `sendpic` or `sendpicp`.
+    pub const SEND: u32 = 1 << 6;
+    /// Items of a `sendoff`.
+    pub const SEND_OFF: u32 = 1 << 12;
+    /// Bits of an address field (word addresses, or 8-byte units for 64-bit items).
+    pub const ADDRESS_BITS: u32 = 18;
+    /// Bits of a mux value.
+    pub const SOURCE_BITS: u32 = 13;
+}
+
 /// Which of the two fabric directions reaches the receiver; the value is the send-control bit
 /// (`facts/exchange.md` 1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -52,7 +71,11 @@ pub const fn route(sender: PhysicalTile, receiver: PhysicalTile) -> Route {
         (false, false) => 5,
     };
     let displacement = 6 * (xd - xs - (hs ^ (ls & 1))) + port;
-    let direction = if displacement >= 1 { Direction::One } else { Direction::Two };
+    let direction = if displacement >= 1 {
+        Direction::One
+    } else {
+        Direction::Two
+    };
     let slope = if hd == 0 { 5 } else { 3 };
     let constant = if hs == 1 && hd == 0 { -14 } else { -30 };
     let rows = sender.row() as i32 - receiver.row() as i32;
@@ -93,6 +116,29 @@ mod tests {
         // facts/exchange.md 1.1 gives these two pairs.
         assert_eq!(route(PhysicalTile(1), PhysicalTile(1412)).time, -78);
         assert_eq!(route(PhysicalTile(1440), PhysicalTile(0)).time, 112);
+    }
+
+    #[test]
+    fn routes_equal_the_recorded_ones() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../../shared/vectors/time_to_mux.csv"
+        );
+        let text = std::fs::read_to_string(path)
+            .unwrap_or_else(|error| panic!("the shared facts are needed: {path}: {error}"));
+        let mut pairs = 0;
+        for line in text.lines().skip(1).filter(|line| !line.is_empty()) {
+            let columns: Vec<i32> = line
+                .split(',')
+                .map(|column| column.trim().parse().expect("a number"))
+                .collect();
+            let (sender, receiver) = (columns[0] as u16, columns[1] as u16);
+            let route = route(PhysicalTile(sender), PhysicalTile(receiver));
+            assert_eq!(route.time, columns[2], "{sender} -> {receiver}");
+            assert_eq!(route.direction as i32, columns[3], "{sender} -> {receiver}");
+            pairs += 1;
+        }
+        assert!(pairs > 7000, "{pairs}");
     }
 
     #[test]

@@ -7,10 +7,17 @@
 //! Certainty words used in the doc comments: *ISA* = stated by the instruction-set text,
 //! *hardware* = confirmed by a published run on a C600, *inferred*, *assumed*.
 
+pub mod assumptions;
+pub mod csr;
+pub mod exception;
 pub mod fabric;
+pub mod loader;
 pub mod memory;
 mod scalar;
+pub mod sync;
+pub mod timing;
 mod topology;
 
+pub use assumptions::{AssumptionError, AssumptionInfo, AssumptionKind, Assumptions};
 pub use scalar::{HostType, ScalarType};
 pub use topology::{Chip, LogicalTile, PhysicalTile};

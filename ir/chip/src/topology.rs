@@ -122,6 +122,38 @@ impl PhysicalTile {
         PhysicalTile(self.0 ^ 2)
     }
 
+    /// Key of the exchange-block context that serves this tile: the id without row and bit 1, one
+    /// of 32 values (`facts/hardware.md` 0.3, inferred from 32 distinct host mux values).
+    pub const fn exchange_context(self) -> u16 {
+        self.0 & 0x3d
+    }
+
+    /// Host value of this tile's mux (`facts/hardware.md` 4.5, hardware).
+    pub const fn host_mux(self) -> u16 {
+        crate::csr::MUX_HOST | self.exchange_context()
+    }
+
+    /// The tile that sends the exchange requests of this tile's context
+    /// (`facts/hardware.md` 4.5, reference driver).
+    pub const fn request_owner(self) -> PhysicalTile {
+        PhysicalTile(self.exchange_context())
+    }
+
+    /// Index of this tile among the 46 of its context: its bit in a request bitmap.
+    pub const fn request_index(self) -> u16 {
+        2 * (self.0 / 64) + ((self.0 >> 1) & 1)
+    }
+
+    /// The two words of the exchange request for this tile alone: indices 0..24 in the first.
+    pub const fn request_words(self) -> [u32; 2] {
+        let index = self.request_index();
+        if index < 24 {
+            [1 << index, 0]
+        } else {
+            [0, 1 << (index - 24)]
+        }
+    }
+
     /// True for the tile of the pair whose bit 1 is clear.
     pub const fn is_primary(self) -> bool {
         self.0 & 2 == 0
@@ -154,6 +186,31 @@ mod tests {
             assert_eq!(tile.partner().physical(), physical.partner());
         }
         assert_eq!(PhysicalTile(C600_TILES).logical(), None);
+    }
+
+    #[test]
+    fn exchange_blocks_agree_with_the_recorded_values() {
+        // facts/hardware.md 4.5.
+        for (tile, mux) in [(116, 0x634), (582, 0x604), (1173, 0x615)] {
+            assert_eq!(PhysicalTile(tile).host_mux(), mux);
+        }
+        for (tile, words) in [
+            (31, [2, 0]),
+            (81, [4, 0]),
+            (260, [0x100, 0]),
+            (768, [0, 1]),
+            (785, [0, 1]),
+            (1471, [0, 0x20_0000]),
+        ] {
+            assert_eq!(PhysicalTile(tile).request_words(), words, "{tile}");
+        }
+        for (tile, owner) in [(31, 29), (260, 4), (81, 17), (1471, 61)] {
+            assert_eq!(PhysicalTile(tile).request_owner(), PhysicalTile(owner));
+        }
+        let contexts: std::collections::BTreeSet<u16> = (0..C600_TILES)
+            .map(|tile| PhysicalTile(tile).exchange_context())
+            .collect();
+        assert_eq!(contexts.len(), 32);
     }
 
     #[test]
