@@ -1,0 +1,508 @@
+//! Allocation of tile memory: sections and values together, after code has been emitted.
+//!
+//! A [`Problem`] is data: lifetimes, alignments, regions, pairs that must not share a memory
+//! element, sequences. It can be written to a file and replayed. The search is deterministic: a few
+//! fixed orders of first fit, then first fit under orders repaired by what was in the way, bounded
+//! by a count.
+//!
+//! Code and rows never share an element with anything that is loaded or stored: fetching from an
+//! element that moving data touches is a conflict (`facts/exchange.md` 2, `isa/execution.md` 11).
+
+use ipucc_chip::memory;
+pub use ipucc_tile::sram::{Kind, Placement, Problem, Region, Request};
+use std::fmt::Write as _;
+use thiserror::Error;
+
+/// How hard to search.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Options {
+    /// Orders tried beyond the fixed ones.
+    pub repairs: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { repairs: 200 }
+    }
+}
+
+/// Tile memory does not suffice.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum SramError {
+    /// A problem that no placement can solve or that the search did not solve.
+    #[error("{0}")]
+    OutOfMemory(Box<OutOfMemory>),
+    /// A malformed problem.
+    #[error("tile {tile}: request `{name}`: {reason}")]
+    Malformed {
+        /// Logical tile.
+        tile: u16,
+        /// The request.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What did not fit, in full.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutOfMemory {
+    /// Logical tile.
+    pub tile: u16,
+    /// Step with the most live bytes.
+    pub step: u32,
+    /// Bytes that the tile has.
+    pub available_bytes: u32,
+    /// Bytes live in that step.
+    pub live_bytes: u32,
+    /// True if live bytes alone exceed the memory; false if only the search failed (fragmentation
+    /// or element constraints).
+    pub proven: bool,
+    /// Live requests, largest first: name, bytes, kind, origin.
+    pub live: Vec<(String, u32, Kind, Option<String>)>,
+}
+
+impl std::fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(
+            f,
+            "tile {} is out of memory in step {}: {} bytes are live, {} are there{}",
+            self.tile,
+            self.step,
+            self.live_bytes,
+            self.available_bytes,
+            if self.proven { "" } else { " (they would fit, but not around element and lifetime constraints)" }
+        )?;
+        let mut sums: Vec<(Kind, u64)> = Vec::new();
+        for (_, bytes, kind, _) in &self.live {
+            match sums.iter_mut().find(|(k, _)| k == kind) {
+                Some((_, sum)) => *sum += *bytes as u64,
+                None => sums.push((*kind, *bytes as u64)),
+            }
+        }
+        sums.sort();
+        let mut line = String::new();
+        for (kind, sum) in &sums {
+            let _ = write!(line, "{}{} {}", if line.is_empty() { "" } else { ", " }, kind_name(*kind), sum);
+        }
+        writeln!(f, "  by kind: {line} bytes")?;
+        for (name, bytes, kind, origin) in self.live.iter().take(8) {
+            write!(f, "  {bytes:>8} {} `{name}`", kind_name(*kind))?;
+            match origin {
+                Some(origin) => writeln!(f, " from {origin}")?,
+                None => writeln!(f)?,
+            }
+        }
+        if self.live.len() > 8 {
+            writeln!(f, "  and {} smaller ones", self.live.len() - 8)?;
+        }
+        let largest = self.live.first().map(|entry| entry.2);
+        let hint = match largest {
+            Some(Kind::Weight) => "use more tiles (--tiles), fewer weight copies (--weight-bytes-per-tile) or a lower precision (--precision f16)",
+            Some(Kind::Row) => "use a plan with larger messages or fewer tiles per exchange; rows grow with the number of messages",
+            _ => "use more tiles (--tiles), a lower precision (--precision f16), or split the largest operation",
+        };
+        write!(f, "  hint: {hint}")
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Code => "code",
+        Kind::Row => "rows",
+        Kind::Record => "records",
+        Kind::Weight => "weight",
+        Kind::Data => "data",
+        Kind::Scratch => "scratch",
+    }
+}
+
+/// Places every request.
+///
+/// # Errors
+/// [`SramError::OutOfMemory`] names the step, what lives there and what would help.
+pub fn solve(problem: &Problem, options: Options) -> Result<Placement, SramError> {
+    let units = Units::of(problem)?;
+    let (bound_bytes, peak_step) = live_bound(problem);
+    if bound_bytes > problem.end - problem.base {
+        return Err(out_of_memory(problem, peak_step, bound_bytes, true));
+    }
+    let mut best: Option<(u32, Vec<u32>)> = None;
+    let keep = |addresses: Vec<u32>, best: &mut Option<(u32, Vec<u32>)>| {
+        let peak = peak(problem, &addresses);
+        if best.as_ref().is_none_or(|(old, _)| peak < *old) {
+            *best = Some((peak, addresses));
+        }
+    };
+    let mut orders = fixed_orders(problem, &units);
+    let mut worst = Vec::new();
+    for order in &orders {
+        match first_fit(problem, &units, order) {
+            Ok(addresses) => keep(addresses, &mut best),
+            Err(unit) => worst.push(unit),
+        }
+        if best.as_ref().is_some_and(|(peak, _)| *peak <= bound_bytes) {
+            break;
+        }
+    }
+    // A request that found no place, or that ends at the peak, goes earlier in the next order.
+    let mut order = orders.swap_remove(0);
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..options.repairs {
+        if best.as_ref().is_some_and(|(peak, _)| *peak <= bound_bytes) {
+            break;
+        }
+        let moved = match first_fit(problem, &units, &order) {
+            Ok(addresses) => {
+                let last = (0..units.members.len()).max_by_key(|&unit| {
+                    let first = units.members[unit][0] as usize;
+                    (addresses[first] + units.bytes[unit], unit)
+                });
+                keep(addresses, &mut best);
+                last.unwrap_or(0)
+            }
+            Err(unit) => unit,
+        };
+        let at = order.iter().position(|&unit| unit == moved).unwrap_or(0);
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let to = if at == 0 { (random % order.len() as u64) as usize } else { (random % at as u64) as usize };
+        let unit = order.remove(at);
+        order.insert(to.min(order.len()), unit);
+    }
+    match best {
+        Some((peak_bytes, addresses)) => Ok(Placement { addresses, bound_bytes, peak_bytes }),
+        None => Err(out_of_memory(problem, peak_step, bound_bytes, false)),
+    }
+}
+
+/// Checks a placement against its problem: regions, alignment, overlap in time, elements,
+/// sequences. Shares nothing with the search.
+pub fn verify(problem: &Problem, placement: &Placement) -> Result<(), String> {
+    let at = &placement.addresses;
+    if at.len() != problem.requests.len() {
+        return Err("a request has no address".into());
+    }
+    for (i, a) in problem.requests.iter().enumerate() {
+        let end = at[i] as u64 + a.bytes as u64;
+        if at[i] % a.align_bytes != 0 || at[i] < problem.base || end > problem.end as u64 {
+            return Err(format!("`{}` at {:#x} is misplaced", a.name, at[i]));
+        }
+        if end + a.tail_bytes as u64 > memory::END as u64 {
+            return Err(format!("the tail of `{}` leaves memory", a.name));
+        }
+        let low = at[i] < memory::INTERLEAVED_BASE;
+        let high = end > memory::INTERLEAVED_BASE as u64;
+        let wrong = match a.region {
+            Region::Any => false,
+            Region::Executable => high,
+            Region::Interleaved => low,
+        };
+        if wrong || (a.bytes > 0 && low && high && a.region != Region::Any) {
+            return Err(format!("`{}` is in the wrong region", a.name));
+        }
+        for (j, b) in problem.requests.iter().enumerate().skip(i + 1) {
+            let apart = end <= at[j] as u64 || at[j] as u64 + b.bytes as u64 <= at[i] as u64;
+            let live = a.live.0 < b.live.1 && b.live.0 < a.live.1;
+            if live && !apart && a.bytes > 0 && b.bytes > 0 {
+                return Err(format!("`{}` and `{}` overlap", a.name, b.name));
+            }
+            if a.kind.is_code() != b.kind.is_code()
+                && a.bytes > 0
+                && b.bytes > 0
+                && touched(at[i], a).any(|x| touched(at[j], b).any(|y| x == y))
+            {
+                return Err(format!("`{}` and `{}`: code and data share an element", a.name, b.name));
+            }
+        }
+    }
+    for &(i, j) in &problem.apart {
+        let (a, b) = (&problem.requests[i as usize], &problem.requests[j as usize]);
+        if touched(at[i as usize], a).any(|x| touched(at[j as usize], b).any(|y| x == y)) {
+            return Err(format!("`{}` and `{}` share an element", a.name, b.name));
+        }
+    }
+    for sequence in &problem.sequences {
+        for pair in sequence.windows(3) {
+            let [a, b, c] = [0, 1, 2].map(|n| at[pair[n] as usize] as i64);
+            if b - a != c - b {
+                return Err("a sequence has unequal distances".into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn touched(address: u32, request: &Request) -> impl Iterator<Item = u32> + use<> {
+    let last = (address + request.bytes + request.tail_bytes).min(memory::END) - 1;
+    memory::exchange_unit(address)..=memory::exchange_unit(last.max(address))
+}
+
+/// Requests grouped into units that move together: single requests and sequences.
+struct Units {
+    members: Vec<Vec<u32>>,
+    bytes: Vec<u32>,
+    stride: Vec<u32>,
+    align: Vec<u32>,
+    tail: Vec<u32>,
+    live: Vec<(u32, u32)>,
+    region: Vec<Region>,
+    code: Vec<bool>,
+    apart: Vec<Vec<usize>>,
+}
+
+impl Units {
+    fn of(problem: &Problem) -> Result<Units, SramError> {
+        let count = problem.requests.len();
+        let malformed = |i: usize, reason: &str| SramError::Malformed {
+            tile: problem.tile,
+            name: problem.requests[i].name.clone(),
+            reason: reason.into(),
+        };
+        let mut unit_of = vec![usize::MAX; count];
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        for sequence in &problem.sequences {
+            for &i in sequence {
+                if i as usize >= count || unit_of[i as usize] != usize::MAX {
+                    return Err(SramError::Malformed {
+                        tile: problem.tile,
+                        name: format!("#{i}"),
+                        reason: "appears in two sequences or does not exist".into(),
+                    });
+                }
+                unit_of[i as usize] = members.len();
+            }
+            if !sequence.is_empty() {
+                members.push(sequence.clone());
+            }
+        }
+        for (i, unit) in unit_of.iter_mut().enumerate() {
+            if *unit == usize::MAX {
+                *unit = members.len();
+                members.push(vec![i as u32]);
+            }
+        }
+        let mut units = Units {
+            bytes: vec![],
+            stride: vec![],
+            align: vec![],
+            tail: vec![],
+            live: vec![],
+            region: vec![],
+            code: vec![],
+            apart: vec![Vec::new(); members.len()],
+            members,
+        };
+        for unit in &units.members {
+            let of = |f: fn(&Request) -> u32| {
+                unit.iter().map(|&i| f(&problem.requests[i as usize])).max().unwrap_or(0)
+            };
+            let first = &problem.requests[unit[0] as usize];
+            for &i in unit {
+                let request = &problem.requests[i as usize];
+                if !request.align_bytes.is_power_of_two() {
+                    return Err(malformed(i as usize, "alignment is not a power of two"));
+                }
+                if request.live.0 >= request.live.1 {
+                    return Err(malformed(i as usize, "its lifetime is empty"));
+                }
+            }
+            let align = of(|r| r.align_bytes);
+            let stride = of(|r| r.bytes).next_multiple_of(align);
+            units.stride.push(stride);
+            units.align.push(align);
+            units.bytes.push(stride * (unit.len() as u32 - 1) + of(|r| r.bytes));
+            units.tail.push(of(|r| r.tail_bytes));
+            units.live.push((
+                unit.iter().map(|&i| problem.requests[i as usize].live.0).min().unwrap_or(0),
+                of(|r| r.live.1),
+            ));
+            units.region.push(first.region);
+            units.code.push(first.kind.is_code());
+        }
+        for &(i, j) in &problem.apart {
+            let (Some(&a), Some(&b)) = (unit_of.get(i as usize), unit_of.get(j as usize)) else {
+                return Err(SramError::Malformed {
+                    tile: problem.tile,
+                    name: format!("#{i}, #{j}"),
+                    reason: "an apart pair names a request that does not exist".into(),
+                });
+            };
+            if a != b {
+                units.apart[a].push(b);
+                units.apart[b].push(a);
+            }
+        }
+        Ok(units)
+    }
+}
+
+/// Most live bytes and the step where they are.
+fn live_bound(problem: &Problem) -> (u32, u32) {
+    let mut changes: Vec<(u32, i64)> = Vec::new();
+    for request in &problem.requests {
+        changes.push((request.live.0, request.bytes as i64));
+        changes.push((request.live.1, -(request.bytes as i64)));
+    }
+    changes.sort();
+    let (mut now, mut most, mut step) = (0i64, 0i64, 0);
+    for (at, change) in changes {
+        now += change;
+        if now > most {
+            (most, step) = (now, at);
+        }
+    }
+    (most.min(u32::MAX as i64) as u32, step)
+}
+
+fn peak(problem: &Problem, addresses: &[u32]) -> u32 {
+    let ends = |low: u32, high: u32| {
+        problem
+            .requests
+            .iter()
+            .zip(addresses)
+            .filter(|(request, at)| request.bytes > 0 && (low..high).contains(*at))
+            .map(|(request, at)| at + request.bytes - low)
+            .max()
+            .unwrap_or(0)
+    };
+    if problem.base >= memory::INTERLEAVED_BASE {
+        return ends(problem.base, problem.end);
+    }
+    ends(problem.base, memory::INTERLEAVED_BASE)
+        + ends(memory::INTERLEAVED_BASE, problem.end.max(memory::INTERLEAVED_BASE))
+}
+
+fn fixed_orders(problem: &Problem, units: &Units) -> Vec<Vec<usize>> {
+    let _ = problem;
+    let by = |key: &dyn Fn(usize) -> (i64, i64, i64)| {
+        let mut order: Vec<usize> = (0..units.members.len()).collect();
+        order.sort_by_key(|&unit| (!units.code[unit], key(unit), unit));
+        order
+    };
+    let size = |u: usize| -(units.bytes[u] as i64);
+    let start = |u: usize| units.live[u].0 as i64;
+    let length = |u: usize| -((units.live[u].1 - units.live[u].0) as i64);
+    let choice = |u: usize| match units.region[u] {
+        Region::Any => 1i64,
+        _ => 0,
+    };
+    vec![
+        by(&|u| (choice(u), length(u), size(u))),
+        by(&|u| (choice(u), size(u), start(u))),
+        by(&|u| (choice(u), start(u), size(u))),
+        by(&|u| (choice(u), size(u) * (-length(u)), start(u))),
+        by(&|u| (-(units.align[u] as i64), size(u), start(u))),
+    ]
+}
+
+/// Lowest legal address for every unit in this order; `Err(unit)` if one finds none.
+fn first_fit(problem: &Problem, units: &Units, order: &[usize]) -> Result<Vec<u32>, usize> {
+    let mut placed: Vec<Option<u32>> = vec![None; units.members.len()];
+    let mut done: Vec<usize> = Vec::with_capacity(order.len());
+    for &unit in order {
+        let bytes = units.bytes[unit];
+        let windows: &[(u32, u32)] = &match units.region[unit] {
+            Region::Executable => vec![(problem.base, memory::EXECUTABLE_END.min(problem.end))],
+            Region::Interleaved => vec![(memory::INTERLEAVED_BASE.max(problem.base), problem.end)],
+            Region::Any => vec![(problem.base, problem.end)],
+        };
+        let mut found = None;
+        'windows: for &(low, high) in windows {
+            // Candidate places: the window's start and the end of everything placed, in order.
+            let mut candidates: Vec<u32> = vec![low];
+            for &other in &done {
+                let Some(at) = placed[other] else { continue };
+                candidates.push(at + units.bytes[other]);
+                if conflicts(units, unit, other) {
+                    candidates.push(element_end(at + units.bytes[other] + units.tail[other]));
+                }
+            }
+            candidates.sort_unstable();
+            candidates.dedup();
+            for candidate in candidates {
+                let at = candidate.max(low).next_multiple_of(units.align[unit]);
+                if at as u64 + bytes as u64 > high as u64
+                    || at as u64 + bytes as u64 + units.tail[unit] as u64 > memory::END as u64
+                {
+                    continue;
+                }
+                let free = done.iter().all(|&other| {
+                    let Some(there) = placed[other] else { return true };
+                    let live = units.live[unit].0 < units.live[other].1
+                        && units.live[other].0 < units.live[unit].1;
+                    let disjoint =
+                        at + bytes <= there || there + units.bytes[other] <= at || bytes == 0;
+                    (disjoint || !live)
+                        && (!conflicts(units, unit, other)
+                            || bytes == 0
+                            || units.bytes[other] == 0
+                            || elements_differ(
+                                (at, bytes + units.tail[unit]),
+                                (there, units.bytes[other] + units.tail[other]),
+                            ))
+                });
+                if free {
+                    found = Some(at);
+                    break 'windows;
+                }
+            }
+        }
+        match found {
+            Some(at) => {
+                placed[unit] = Some(at);
+                done.push(unit);
+            }
+            None => return Err(unit),
+        }
+    }
+    let mut addresses = vec![0; problem.requests.len()];
+    for (unit, members) in units.members.iter().enumerate() {
+        for (k, &i) in members.iter().enumerate() {
+            addresses[i as usize] = placed[unit].unwrap_or(0) + k as u32 * units.stride[unit];
+        }
+    }
+    Ok(addresses)
+}
+
+fn conflicts(units: &Units, a: usize, b: usize) -> bool {
+    units.code[a] != units.code[b] || units.apart[a].contains(&b)
+}
+
+fn elements_differ(a: (u32, u32), b: (u32, u32)) -> bool {
+    let range = |(at, bytes): (u32, u32)| {
+        let last = (at + bytes).min(memory::END) - 1;
+        (memory::exchange_unit(at), memory::exchange_unit(last.max(at)))
+    };
+    let ((a0, a1), (b0, b1)) = (range(a), range(b));
+    a1 < b0 || b1 < a0
+}
+
+fn element_end(address: u32) -> u32 {
+    let end = if address <= memory::INTERLEAVED_BASE {
+        memory::BASE + (address - memory::BASE).next_multiple_of(memory::ELEMENT_BYTES)
+    } else {
+        memory::INTERLEAVED_BASE
+            + (address - memory::INTERLEAVED_BASE).next_multiple_of(memory::PAIR_BYTES)
+    };
+    end.min(memory::END)
+}
+
+fn out_of_memory(problem: &Problem, step: u32, live_bytes: u32, proven: bool) -> SramError {
+    let mut live: Vec<(String, u32, Kind, Option<String>)> = problem
+        .requests
+        .iter()
+        .filter(|request| (request.live.0..request.live.1).contains(&step))
+        .map(|r| (r.name.clone(), r.bytes, r.kind, r.origin.clone()))
+        .collect();
+    live.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    SramError::OutOfMemory(Box::new(OutOfMemory {
+        tile: problem.tile,
+        step,
+        available_bytes: problem.end - problem.base,
+        live_bytes,
+        proven,
+        live,
+    }))
+}
