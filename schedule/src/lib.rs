@@ -1,1 +1,2 @@
-//! schedule
+//! When every word moves and where every byte stands.
+pub mod sram;

@@ -71,7 +71,11 @@ impl std::fmt::Display for OutOfMemory {
             self.step,
             self.live_bytes,
             self.available_bytes,
-            if self.proven { "" } else { " (they would fit, but not around element and lifetime constraints)" }
+            if self.proven {
+                ""
+            } else {
+                " (they would fit, but not around element and lifetime constraints)"
+            }
         )?;
         let mut sums: Vec<(Kind, u64)> = Vec::new();
         for (_, bytes, kind, _) in &self.live {
@@ -83,7 +87,13 @@ impl std::fmt::Display for OutOfMemory {
         sums.sort();
         let mut line = String::new();
         for (kind, sum) in &sums {
-            let _ = write!(line, "{}{} {}", if line.is_empty() { "" } else { ", " }, kind_name(*kind), sum);
+            let _ = write!(
+                line,
+                "{}{} {}",
+                if line.is_empty() { "" } else { ", " },
+                kind_name(*kind),
+                sum
+            );
         }
         writeln!(f, "  by kind: {line} bytes")?;
         for (name, bytes, kind, origin) in self.live.iter().take(8) {
@@ -98,9 +108,15 @@ impl std::fmt::Display for OutOfMemory {
         }
         let largest = self.live.first().map(|entry| entry.2);
         let hint = match largest {
-            Some(Kind::Weight) => "use more tiles (--tiles), fewer weight copies (--weight-bytes-per-tile) or a lower precision (--precision f16)",
-            Some(Kind::Row) => "use a plan with larger messages or fewer tiles per exchange; rows grow with the number of messages",
-            _ => "use more tiles (--tiles), a lower precision (--precision f16), or split the largest operation",
+            Some(Kind::Weight) => {
+                "use more tiles (--tiles), fewer weight copies (--weight-bytes-per-tile) or a lower precision (--precision f16)"
+            }
+            Some(Kind::Row) => {
+                "use a plan with larger messages or fewer tiles per exchange; rows grow with the number of messages"
+            }
+            _ => {
+                "use more tiles (--tiles), a lower precision (--precision f16), or split the largest operation"
+            }
         };
         write!(f, "  hint: {hint}")
     }
@@ -167,12 +183,20 @@ pub fn solve(problem: &Problem, options: Options) -> Result<Placement, SramError
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        let to = if at == 0 { (random % order.len() as u64) as usize } else { (random % at as u64) as usize };
+        let to = if at == 0 {
+            (random % order.len() as u64) as usize
+        } else {
+            (random % at as u64) as usize
+        };
         let unit = order.remove(at);
         order.insert(to.min(order.len()), unit);
     }
     match best {
-        Some((peak_bytes, addresses)) => Ok(Placement { addresses, bound_bytes, peak_bytes }),
+        Some((peak_bytes, addresses)) => Ok(Placement {
+            addresses,
+            bound_bytes,
+            peak_bytes,
+        }),
         None => Err(out_of_memory(problem, peak_step, bound_bytes, false)),
     }
 }
@@ -213,7 +237,10 @@ pub fn verify(problem: &Problem, placement: &Placement) -> Result<(), String> {
                 && b.bytes > 0
                 && touched(at[i], a).any(|x| touched(at[j], b).any(|y| x == y))
             {
-                return Err(format!("`{}` and `{}`: code and data share an element", a.name, b.name));
+                return Err(format!(
+                    "`{}` and `{}`: code and data share an element",
+                    a.name, b.name
+                ));
             }
         }
     }
@@ -296,7 +323,10 @@ impl Units {
         };
         for unit in &units.members {
             let of = |f: fn(&Request) -> u32| {
-                unit.iter().map(|&i| f(&problem.requests[i as usize])).max().unwrap_or(0)
+                unit.iter()
+                    .map(|&i| f(&problem.requests[i as usize]))
+                    .max()
+                    .unwrap_or(0)
             };
             let first = &problem.requests[unit[0] as usize];
             for &i in unit {
@@ -312,10 +342,15 @@ impl Units {
             let stride = of(|r| r.bytes).next_multiple_of(align);
             units.stride.push(stride);
             units.align.push(align);
-            units.bytes.push(stride * (unit.len() as u32 - 1) + of(|r| r.bytes));
+            units
+                .bytes
+                .push(stride * (unit.len() as u32 - 1) + of(|r| r.bytes));
             units.tail.push(of(|r| r.tail_bytes));
             units.live.push((
-                unit.iter().map(|&i| problem.requests[i as usize].live.0).min().unwrap_or(0),
+                unit.iter()
+                    .map(|&i| problem.requests[i as usize].live.0)
+                    .min()
+                    .unwrap_or(0),
                 of(|r| r.live.1),
             ));
             units.region.push(first.region);
@@ -371,7 +406,10 @@ fn peak(problem: &Problem, addresses: &[u32]) -> u32 {
         return ends(problem.base, problem.end);
     }
     ends(problem.base, memory::INTERLEAVED_BASE)
-        + ends(memory::INTERLEAVED_BASE, problem.end.max(memory::INTERLEAVED_BASE))
+        + ends(
+            memory::INTERLEAVED_BASE,
+            problem.end.max(memory::INTERLEAVED_BASE),
+        )
 }
 
 fn fixed_orders(problem: &Problem, units: &Units) -> Vec<Vec<usize>> {
@@ -429,7 +467,9 @@ fn first_fit(problem: &Problem, units: &Units, order: &[usize]) -> Result<Vec<u3
                     continue;
                 }
                 let free = done.iter().all(|&other| {
-                    let Some(there) = placed[other] else { return true };
+                    let Some(there) = placed[other] else {
+                        return true;
+                    };
                     let live = units.live[unit].0 < units.live[other].1
                         && units.live[other].0 < units.live[unit].1;
                     let disjoint =
@@ -473,7 +513,10 @@ fn conflicts(units: &Units, a: usize, b: usize) -> bool {
 fn elements_differ(a: (u32, u32), b: (u32, u32)) -> bool {
     let range = |(at, bytes): (u32, u32)| {
         let last = (at + bytes).min(memory::END) - 1;
-        (memory::exchange_unit(at), memory::exchange_unit(last.max(at)))
+        (
+            memory::exchange_unit(at),
+            memory::exchange_unit(last.max(at)),
+        )
     };
     let ((a0, a1), (b0, b1)) = (range(a), range(b));
     a1 < b0 || b1 < a0

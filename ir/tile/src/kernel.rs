@@ -63,7 +63,11 @@ impl Dot {
 
     /// Columns of C in one panel: 16, but 8 for f32 partials of f16 (`isa/amp.md` 12.1).
     pub const fn result_panel(input: ScalarType, partials: ScalarType) -> u32 {
-        if matches!((input, partials), (ScalarType::F16, ScalarType::F32)) { 8 } else { 16 }
+        if matches!((input, partials), (ScalarType::F16, ScalarType::F32)) {
+            8
+        } else {
+            16
+        }
     }
 }
 

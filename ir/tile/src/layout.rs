@@ -19,7 +19,10 @@ pub struct AxisCut {
 
 impl AxisCut {
     /// An axis that is not cut.
-    pub const WHOLE: AxisCut = AxisCut { parts: 1, granule: 1 };
+    pub const WHOLE: AxisCut = AxisCut {
+        parts: 1,
+        granule: 1,
+    };
 
     /// The half-open interval of elements of part `index` of an axis of `extent` elements.
     pub const fn interval(self, extent: u32, index: u32) -> (u32, u32) {
@@ -65,7 +68,11 @@ pub struct Shard {
 impl Shard {
     /// Extents per axis.
     pub fn extents(&self) -> Shape {
-        self.low.iter().zip(&self.high).map(|(l, h)| h - l).collect()
+        self.low
+            .iter()
+            .zip(&self.high)
+            .map(|(l, h)| h - l)
+            .collect()
     }
 
     /// True if the box holds no element.
@@ -111,7 +118,11 @@ impl Distribution {
             let (low, high) = self.box_of(shape, point);
             self.tiles[point * replicas..(point + 1) * replicas]
                 .iter()
-                .map(move |&tile| Shard { tile, low: low.clone(), high: high.clone() })
+                .map(move |&tile| Shard {
+                    tile,
+                    low: low.clone(),
+                    high: high.clone(),
+                })
         })
     }
 
@@ -163,13 +174,19 @@ pub const RHS_COLUMNS: u32 = 16;
 impl Layout {
     /// Row-major in axis order without padding.
     pub fn row(rank: usize) -> Layout {
-        Layout { kind: LayoutKind::Row { pitch: 1 }, order: (0..rank as u8).collect() }
+        Layout {
+            kind: LayoutKind::Row { pitch: 1 },
+            order: (0..rank as u8).collect(),
+        }
     }
 
     /// Elements that a shard of these extents takes in memory, padding included.
     pub fn elements(&self, extents: &[u32]) -> u64 {
-        let ordered: SmallVec<[u64; 4]> =
-            self.order.iter().map(|&axis| extents[axis as usize] as u64).collect();
+        let ordered: SmallVec<[u64; 4]> = self
+            .order
+            .iter()
+            .map(|&axis| extents[axis as usize] as u64)
+            .collect();
         let round = |n: u64, to: u32| n.div_ceil(to as u64) * to as u64;
         let rank = ordered.len();
         match self.kind {
@@ -183,9 +200,7 @@ impl Layout {
             }
             LayoutKind::AmpRhs { panel } => {
                 let outer: u64 = ordered[..rank - 2].iter().product();
-                outer
-                    * round(ordered[rank - 2], RHS_COLUMNS)
-                    * round(ordered[rank - 1], panel)
+                outer * round(ordered[rank - 2], RHS_COLUMNS) * round(ordered[rank - 1], panel)
             }
         }
     }
@@ -212,7 +227,10 @@ impl Layout {
             }
             LayoutKind::AmpRhs { panel } => {
                 let columns = RHS_COLUMNS as u64;
-                let (n, k) = (round(extent(rank - 2), RHS_COLUMNS), round(extent(rank - 1), panel));
+                let (n, k) = (
+                    round(extent(rank - 2), RHS_COLUMNS),
+                    round(extent(rank - 1), panel),
+                );
                 let (row, column, panel) = (at(rank - 2), at(rank - 1), panel as u64);
                 outer(rank - 2) * n * k
                     + ((row / columns * (k / panel) + column / panel) * columns + row % columns)
@@ -251,7 +269,10 @@ mod tests {
             LayoutKind::AmpRhs { panel: 8 },
         ] {
             for order in [[0u8, 1, 2], [0, 2, 1], [2, 0, 1]] {
-                let layout = Layout { kind, order: order.into_iter().collect() };
+                let layout = Layout {
+                    kind,
+                    order: order.into_iter().collect(),
+                };
                 let size = layout.elements(&extents);
                 let mut seen = vec![false; size as usize];
                 for i in 0..extents[0] {

@@ -116,12 +116,17 @@ impl TileSet {
 
     /// Tiles in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = LogicalTile> + '_ {
-        self.ranges.iter().flat_map(|&(first, end)| (first..end).map(LogicalTile))
+        self.ranges
+            .iter()
+            .flat_map(|&(first, end)| (first..end).map(LogicalTile))
     }
 
     /// Number of tiles.
     pub fn len(&self) -> usize {
-        self.ranges.iter().map(|&(first, end)| (end - first) as usize).sum()
+        self.ranges
+            .iter()
+            .map(|&(first, end)| (end - first) as usize)
+            .sum()
     }
 
     /// True if there is no tile.
