@@ -195,8 +195,9 @@ fn out_of_memory_says_what_lives_there() {
     fragmented.requests[3].live = (0, 9);
     fragmented.requests[4].live = (0, 9);
     fragmented.requests[4].region = Region::Executable;
+    fragmented.requests[4].bytes = 190_000;
     let error = solve(&fragmented, Options::default())
-        .expect_err("160,000 bytes do not fit in region 0 beside code");
+        .expect_err("190,000 bytes do not fit in region 0 beside code");
     insta::assert_snapshot!(error);
     let mut malformed = fragmented;
     malformed.requests[1].align_bytes = 12;
