@@ -162,7 +162,11 @@ fn out_of_memory_says_what_lives_there() {
         name: name.into(),
         bytes,
         align_bytes: 8,
-        region: Region::Any,
+        region: if kind.is_code() {
+            Region::Executable
+        } else {
+            Region::Any
+        },
         live,
         tail_bytes: 0,
         kind,
