@@ -158,7 +158,7 @@ fn the_verifier_rejects_broken_placements() {
 
 #[test]
 fn out_of_memory_says_what_lives_there() {
-    let request = |name: &str, bytes, kind, live, origin: Option<&str>| Request {
+    let request = |name: &str, bytes, kind: Kind, live, origin: Option<&str>| Request {
         name: name.into(),
         bytes,
         align_bytes: 8,
