@@ -1,1 +1,13 @@
-//! tensor
+//! The tensor language: typed SSA functions over statically shaped tensors, plus named weights.
+
+mod infer;
+mod module;
+mod op;
+mod ty;
+
+pub use infer::TypeError;
+pub use module::{
+    Def, Function, Inst, InstData, Module, Port, Span, Value, ValueData, Weight, WeightSource,
+};
+pub use op::{Axes, BinaryOp, CompareOp, Op, ReduceKind, UnaryOp};
+pub use ty::{MAX_RANK, Shape, TensorType};

@@ -1,0 +1,268 @@
+//! Operations and their attributes.
+
+use crate::ty::Shape;
+use ipucc_chip::ScalarType;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl $name {
+            /// All variants, in a fixed order.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// The name in program text.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+named! {
+    /// Elementwise operations of one operand.
+    UnaryOp {
+        /// -x
+        Neg = "neg",
+        /// |x|
+        Abs = "abs",
+        /// -1, 0 or 1
+        Sign = "sign",
+        /// Largest integer not above x.
+        Floor = "floor",
+        /// Smallest integer not below x.
+        Ceil = "ceil",
+        /// Nearest integer, ties to even.
+        Round = "round",
+        /// e to the power x
+        Exp = "exp",
+        /// 2 to the power x
+        Exp2 = "exp2",
+        /// Natural logarithm.
+        Log = "log",
+        /// Logarithm to base 2.
+        Log2 = "log2",
+        /// Square root.
+        Sqrt = "sqrt",
+        /// 1 / square root.
+        Rsqrt = "rsqrt",
+        /// 1 / x
+        Reciprocal = "reciprocal",
+        /// Hyperbolic tangent.
+        Tanh = "tanh",
+        /// 1 / (1 + e^-x)
+        Sigmoid = "sigmoid",
+        /// Error function.
+        Erf = "erf",
+        /// Sine.
+        Sin = "sin",
+        /// Cosine.
+        Cos = "cos",
+        /// Bitwise complement of integers, negation of i1.
+        Not = "not",
+        /// Number of one bits of an integer.
+        Popcount = "popcount",
+    }
+}
+
+named! {
+    /// Elementwise operations of two operands of one type.
+    BinaryOp {
+        /// x + y (integers wrap)
+        Add = "add",
+        /// x - y (integers wrap)
+        Sub = "sub",
+        /// x * y (integers wrap)
+        Mul = "mul",
+        /// x / y (integers truncate towards zero; division by zero gives 0)
+        Div = "div",
+        /// Remainder with the sign of the divisor.
+        FloorRem = "floor_rem",
+        /// Remainder with the sign of the dividend.
+        Rem = "rem",
+        /// x to the power y
+        Pow = "pow",
+        /// Smaller operand; NaN if either is.
+        Min = "min",
+        /// Larger operand; NaN if either is.
+        Max = "max",
+        /// Bitwise and; logical for i1.
+        And = "and",
+        /// Bitwise or; logical for i1.
+        Or = "or",
+        /// Bitwise exclusive or; logical for i1.
+        Xor = "xor",
+        /// Shift left; 0 when the count is at least the width.
+        Shl = "shl",
+        /// Shift right, arithmetic for signed types.
+        Shr = "shr",
+    }
+}
+
+named! {
+    /// Comparisons; the result is i1. With NaN only `ne` is true.
+    CompareOp {
+        /// x == y
+        Eq = "eq",
+        /// x != y
+        Ne = "ne",
+        /// x < y
+        Lt = "lt",
+        /// x <= y
+        Le = "le",
+        /// x > y
+        Gt = "gt",
+        /// x >= y
+        Ge = "ge",
+    }
+}
+
+named! {
+    /// Ways to fold an axis.
+    ReduceKind {
+        /// Sum.
+        Sum = "sum",
+        /// Maximum; NaN if any element is.
+        Max = "max",
+        /// Minimum; NaN if any element is.
+        Min = "min",
+        /// Product.
+        Prod = "prod",
+        /// Sum divided by the number of elements.
+        Mean = "mean",
+    }
+}
+
+/// Axis numbers.
+pub type Axes = SmallVec<[u8; 4]>;
+
+/// An operation with its attributes; operands stand in the instruction. Floats are stored as bits,
+/// so that operations compare and hash.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Op {
+    /// `f(x)` per element.
+    Unary(UnaryOp),
+    /// `f(x, y)` per element; equal types.
+    Binary(BinaryOp),
+    /// `x ? y` per element; equal types, result i1.
+    Compare(CompareOp),
+    /// `condition ? x : y` per element; condition i1 of the same shape.
+    Select,
+    /// `min(max(x, low), high)`; operands x, low, high of equal type.
+    Clamp,
+    /// Conversion of the element type.
+    Convert(ScalarType),
+    /// Axis `i` of the operand becomes axis `axes[i]` of a result of shape `shape`; extents 1 or equal.
+    Broadcast {
+        /// Result shape.
+        shape: Shape,
+        /// Ascending result axes of the operand's axes.
+        axes: Axes,
+    },
+    /// Same elements, other shape.
+    Reshape(Shape),
+    /// Result axis `i` is operand axis `permutation[i]`.
+    Transpose(Axes),
+    /// Per axis the elements `start + k * stride`, `size` of them.
+    Slice {
+        /// First element.
+        starts: Shape,
+        /// Number of elements.
+        sizes: Shape,
+        /// Steps; may be negative, not zero.
+        strides: SmallVec<[i32; 4]>,
+    },
+    /// Adds `low` and `high` elements of the second operand (rank 0) per axis.
+    Pad {
+        /// Elements before.
+        low: Shape,
+        /// Elements behind.
+        high: Shape,
+    },
+    /// Operands one behind the other along an axis.
+    Concat(u8),
+    /// Slices of operand 0 along `axis`, at the indices (i32) of operand 1; negative indices count
+    /// from the end, others out of range are clamped.
+    Gather {
+        /// The axis that indices select from.
+        axis: u8,
+    },
+    /// Counts along an axis: 0, 1, 2, ...
+    Iota {
+        /// Element type of the result.
+        element: ScalarType,
+        /// Result shape.
+        shape: Shape,
+        /// The axis along which it counts.
+        axis: u8,
+    },
+    /// Axes in reverse order of elements.
+    Reverse(Axes),
+    /// Folds axes away (`keep`: leaves extents of 1). Floats accumulate in f32.
+    Reduce {
+        /// How.
+        kind: ReduceKind,
+        /// Which axes.
+        axes: Axes,
+        /// Keep the axes with extent 1.
+        keep: bool,
+    },
+    /// Index (i32) of the largest (`largest`) or smallest element along an axis; the first of equals.
+    ArgReduce {
+        /// Largest or smallest.
+        largest: bool,
+        /// The axis.
+        axis: u8,
+        /// Keep the axis with extent 1.
+        keep: bool,
+    },
+    /// Product of two tensors: batch axes pairwise, contracted axes pairwise summed; the result has
+    /// the batch axes, then the free axes of the left, then those of the right operand.
+    Dot {
+        /// Batch axes of the left operand.
+        lhs_batch: Axes,
+        /// Batch axes of the right operand.
+        rhs_batch: Axes,
+        /// Contracted axes of the left operand.
+        lhs_contract: Axes,
+        /// Contracted axes of the right operand.
+        rhs_contract: Axes,
+        /// Type in which products are summed.
+        accumulate: ScalarType,
+        /// Element type of the result.
+        result: ScalarType,
+    },
+    /// `exp(x - max) / sum(exp(x - max))` along an axis.
+    Softmax(u8),
+    /// `(x - mean) / sqrt(variance + epsilon) * scale + bias` over the last axis; operands x, scale, bias.
+    LayerNorm {
+        /// f32 bits.
+        epsilon: u32,
+    },
+    /// `x / sqrt(mean(x^2) + epsilon) * scale` over the last axis; operands x, scale.
+    RmsNorm {
+        /// f32 bits.
+        epsilon: u32,
+    },
+    /// Gaussian error linear unit.
+    Gelu {
+        /// The tanh form instead of erf.
+        tanh: bool,
+    },
+    /// A named weight of the module.
+    Weight(String),
+    /// A literal: little-endian row-major data of the result type; at most 64 elements unless every
+    /// element is equal (then one element is stored).
+    Constant {
+        /// Element type.
+        element: ScalarType,
+        /// Shape.
+        shape: Shape,
+        /// All elements, or one that stands for all.
+        data: Vec<u8>,
+    },
+}
