@@ -31,13 +31,17 @@ pub enum FileError {
         error: std::io::Error,
     },
     /// Not a package at all.
-    #[error("{path}: not an ipucc package (it does not begin with the package mark); hint: packages are written by `ipucc build`")]
+    #[error(
+        "{path}: not an ipucc package (it does not begin with the package mark); hint: packages are written by `ipucc build`"
+    )]
     Foreign {
         /// The file.
         path: String,
     },
     /// A package of another format version.
-    #[error("{path}: package format {found}, this ipucc reads format {FORMAT_VERSION}; hint: build the model again")]
+    #[error(
+        "{path}: package format {found}, this ipucc reads format {FORMAT_VERSION}; hint: build the model again"
+    )]
     Version {
         /// The file.
         path: String,
@@ -45,7 +49,9 @@ pub enum FileError {
         found: u32,
     },
     /// Shorter or longer than its header says.
-    #[error("{path}: {found} bytes of content where the header promises {expected}: the file was cut off or appended to; hint: copy or build it again")]
+    #[error(
+        "{path}: {found} bytes of content where the header promises {expected}: the file was cut off or appended to; hint: copy or build it again"
+    )]
     Length {
         /// The file.
         path: String,
@@ -55,7 +61,9 @@ pub enum FileError {
         found: u64,
     },
     /// The content is not what was written.
-    #[error("{path}: checksum mismatch: the file was altered after it was written; hint: copy or build it again")]
+    #[error(
+        "{path}: checksum mismatch: the file was altered after it was written; hint: copy or build it again"
+    )]
     Checksum {
         /// The file.
         path: String,
@@ -109,12 +117,16 @@ pub fn from_bytes(path: &str, bytes: &[u8]) -> Result<Package, FileError> {
         expected,
         found: (bytes.len() as u64).saturating_sub(HEADER_BYTES as u64),
     };
-    let (Some(version), Some(length), Some(sum)) = (field(8, 4), field(12, 8), field(20, 32)) else {
+    let (Some(version), Some(length), Some(sum)) = (field(8, 4), field(12, 8), field(20, 32))
+    else {
         return Err(short(0));
     };
     let version = u32::from_le_bytes(version.try_into().unwrap_or_default());
     if version != FORMAT_VERSION {
-        return Err(FileError::Version { path: path(), found: version });
+        return Err(FileError::Version {
+            path: path(),
+            found: version,
+        });
     }
     let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
     let payload = &bytes[HEADER_BYTES..];
@@ -124,10 +136,13 @@ pub fn from_bytes(path: &str, bytes: &[u8]) -> Result<Package, FileError> {
     if checksum(version, payload) != sum {
         return Err(FileError::Checksum { path: path() });
     }
-    let invalid = |reason: String| FileError::Invalid { path: path(), reason };
+    let invalid = |reason: String| FileError::Invalid {
+        path: path(),
+        reason,
+    };
     let package: Package =
         postcard::from_bytes(payload).map_err(|error| invalid(error.to_string()))?;
-    package.validate().map_err(invalid)?;
+    crate::validate::validate(&package).map_err(invalid)?;
     Ok(package)
 }
 
@@ -137,8 +152,10 @@ pub fn from_bytes(path: &str, bytes: &[u8]) -> Result<Package, FileError> {
 /// [`FileError::Io`] or [`FileError::Invalid`].
 pub fn write(path: &Path, package: &Package) -> Result<(), FileError> {
     let name = path.display().to_string();
-    let bytes = to_bytes(package)
-        .map_err(|reason| FileError::Invalid { path: name.clone(), reason })?;
+    let bytes = to_bytes(package).map_err(|reason| FileError::Invalid {
+        path: name.clone(),
+        reason,
+    })?;
     write_atomically(path, &bytes).map_err(|error| FileError::Io { path: name, error })
 }
 
@@ -148,7 +165,10 @@ pub fn write(path: &Path, package: &Package) -> Result<(), FileError> {
 /// [`FileError`] says why the file is refused.
 pub fn read(path: &Path) -> Result<Package, FileError> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| FileError::Io { path: name.clone(), error })?;
+    let bytes = std::fs::read(path).map_err(|error| FileError::Io {
+        path: name.clone(),
+        error,
+    })?;
     from_bytes(&name, &bytes)
 }
 
@@ -167,7 +187,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        file.as_file()
+            .set_permissions(std::fs::Permissions::from_mode(0o644))?;
     }
     file.persist(path).map(|_| ()).map_err(|error| error.error)
 }

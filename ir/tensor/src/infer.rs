@@ -68,7 +68,12 @@ impl Op {
     /// # Errors
     /// What does not fit, with the types.
     pub fn infer(&self, operands: &[TensorType]) -> Result<TensorType, TypeError> {
-        let fail = |message: String| Err(TypeError { op: self.name(), message });
+        let fail = |message: String| {
+            Err(TypeError {
+                op: self.name(),
+                message,
+            })
+        };
         match self.arity() {
             Some(arity) if arity != operands.len() => {
                 return fail(format!("takes {arity} operands, {} given", operands.len()));
@@ -76,11 +81,17 @@ impl Op {
             None if operands.is_empty() => return fail("takes at least one operand".into()),
             _ => {}
         }
-        let result = self.result(operands).map_err(|message| TypeError { op: self.name(), message })?;
+        let result = self.result(operands).map_err(|message| TypeError {
+            op: self.name(),
+            message,
+        })?;
         if result.rank() > MAX_RANK {
             return fail(format!("result rank {} is above {MAX_RANK}", result.rank()));
         }
-        let elements = result.shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent as u64));
+        let elements = result
+            .shape
+            .iter()
+            .try_fold(1u64, |n, &extent| n.checked_mul(extent as u64));
         match elements {
             Some(n) if n < 1 << 32 => Ok(result),
             _ => fail(format!("result {result} has more than 2^32 elements")),
@@ -96,10 +107,18 @@ impl Op {
             }
         };
         let equal = |a: &TensorType, b: &TensorType| {
-            if a == b { Ok(()) } else { Err(format!("operand types differ: {a} and {b}")) }
+            if a == b {
+                Ok(())
+            } else {
+                Err(format!("operand types differ: {a} and {b}"))
+            }
         };
         let float = |ty: &TensorType| {
-            if ty.element.is_float() { Ok(()) } else { Err(format!("needs a float type, not {ty}")) }
+            if ty.element.is_float() {
+                Ok(())
+            } else {
+                Err(format!("needs a float type, not {ty}"))
+            }
         };
         match self {
             Op::Unary(op) => {
@@ -174,10 +193,16 @@ impl Op {
                         _ => {}
                     }
                 }
-                Ok(TensorType { element: ty.element, shape: shape.clone() })
+                Ok(TensorType {
+                    element: ty.element,
+                    shape: shape.clone(),
+                })
             }
             Op::Reshape(shape) => {
-                let ty = TensorType { element: operands[0].element, shape: shape.clone() };
+                let ty = TensorType {
+                    element: operands[0].element,
+                    shape: shape.clone(),
+                };
                 if ty.elements() != operands[0].elements() {
                     return Err(format!(
                         "{} has {} elements, {ty} {}",
@@ -193,15 +218,33 @@ impl Op {
                 let mut sorted: Vec<u8> = permutation.to_vec();
                 sorted.sort_unstable();
                 if sorted.iter().map(|&a| a as usize).ne(0..ty.rank()) {
-                    return Err(format!("{permutation:?} is no permutation of the axes of {ty}"));
+                    return Err(format!(
+                        "{permutation:?} is no permutation of the axes of {ty}"
+                    ));
                 }
-                let shape = permutation.iter().map(|&axis| ty.shape[axis as usize]).collect();
-                Ok(TensorType { element: ty.element, shape })
+                let shape = permutation
+                    .iter()
+                    .map(|&axis| ty.shape[axis as usize])
+                    .collect();
+                Ok(TensorType {
+                    element: ty.element,
+                    shape,
+                })
             }
-            Op::Slice { starts, sizes, strides } => {
+            Op::Slice {
+                starts,
+                sizes,
+                strides,
+            } => {
                 let ty = &operands[0];
-                if [starts.len(), sizes.len(), strides.len()].iter().any(|&n| n != ty.rank()) {
-                    return Err(format!("starts, sizes and strides need {} entries each", ty.rank()));
+                if [starts.len(), sizes.len(), strides.len()]
+                    .iter()
+                    .any(|&n| n != ty.rank())
+                {
+                    return Err(format!(
+                        "starts, sizes and strides need {} entries each",
+                        ty.rank()
+                    ));
                 }
                 for axis in 0..ty.rank() {
                     let (start, size) = (starts[axis] as i64, sizes[axis] as i64);
@@ -214,7 +257,10 @@ impl Op {
                         return Err(format!("axis {axis}: {start}..{last} leaves 0..{extent}"));
                     }
                 }
-                Ok(TensorType { element: ty.element, shape: sizes.clone() })
+                Ok(TensorType {
+                    element: ty.element,
+                    shape: sizes.clone(),
+                })
             }
             Op::Pad { low, high } => {
                 let ty = &operands[0];
@@ -228,7 +274,10 @@ impl Op {
                     .map(|a| ty.shape[a].checked_add(low[a])?.checked_add(high[a]))
                     .collect::<Option<Shape>>()
                     .ok_or("extent overflows")?;
-                Ok(TensorType { element: ty.element, shape })
+                Ok(TensorType {
+                    element: ty.element,
+                    shape,
+                })
             }
             Op::Concat(axis) => {
                 let axis = axis_in(*axis, &operands[0])?;
@@ -238,10 +287,14 @@ impl Op {
                         && other.rank() == ty.rank()
                         && (0..ty.rank()).all(|a| a == axis || other.shape[a] == ty.shape[a]);
                     if !same {
-                        return Err(format!("{} and {other} differ off axis {axis}", operands[0]));
+                        return Err(format!(
+                            "{} and {other} differ off axis {axis}",
+                            operands[0]
+                        ));
                     }
-                    ty.shape[axis] =
-                        ty.shape[axis].checked_add(other.shape[axis]).ok_or("extent overflows")?;
+                    ty.shape[axis] = ty.shape[axis]
+                        .checked_add(other.shape[axis])
+                        .ok_or("extent overflows")?;
                 }
                 Ok(ty)
             }
@@ -254,13 +307,23 @@ impl Op {
                 let mut shape: Shape = table[..axis].into();
                 shape.extend_from_slice(&operands[1].shape);
                 shape.extend_from_slice(&table[axis + 1..]);
-                Ok(TensorType { element: operands[0].element, shape })
+                Ok(TensorType {
+                    element: operands[0].element,
+                    shape,
+                })
             }
-            Op::Iota { element, shape, axis } => {
+            Op::Iota {
+                element,
+                shape,
+                axis,
+            } => {
                 if *axis as usize >= shape.len() {
                     return Err(format!("axis {axis} is not in the result shape"));
                 }
-                Ok(TensorType { element: *element, shape: shape.clone() })
+                Ok(TensorType {
+                    element: *element,
+                    shape: shape.clone(),
+                })
             }
             Op::Reverse(axes) => {
                 for &axis in axes {
@@ -282,7 +345,10 @@ impl Op {
                         return Err(format!("axis {axis} is named twice"));
                     }
                 }
-                Ok(TensorType { element: ty.element, shape: without(&ty.shape, axes, *keep) })
+                Ok(TensorType {
+                    element: ty.element,
+                    shape: without(&ty.shape, axes, *keep),
+                })
             }
             Op::ArgReduce { axis, keep, .. } => {
                 let ty = &operands[0];
@@ -295,7 +361,14 @@ impl Op {
                     shape: without(&ty.shape, &[*axis], *keep),
                 })
             }
-            Op::Dot { lhs_batch, rhs_batch, lhs_contract, rhs_contract, result, .. } => {
+            Op::Dot {
+                lhs_batch,
+                rhs_batch,
+                lhs_contract,
+                rhs_contract,
+                result,
+                ..
+            } => {
                 let (a, b) = (&operands[0], &operands[1]);
                 if a.element != b.element {
                     return Err(format!("operand types differ: {a} and {b}"));
@@ -326,7 +399,10 @@ impl Op {
                         }
                     }
                 }
-                Ok(TensorType { element: *result, shape })
+                Ok(TensorType {
+                    element: *result,
+                    shape,
+                })
             }
             Op::Softmax(axis) => {
                 float(&operands[0])?;
@@ -352,8 +428,15 @@ impl Op {
                 Ok(operands[0].clone())
             }
             Op::Weight(name) => Err(format!("the type of weight `{name}` stands in its module")),
-            Op::Constant { element, shape, data } => {
-                let ty = TensorType { element: *element, shape: shape.clone() };
+            Op::Constant {
+                element,
+                shape,
+                data,
+            } => {
+                let ty = TensorType {
+                    element: *element,
+                    shape: shape.clone(),
+                };
                 let one = element.bytes() as usize;
                 if data.len() != ty.bytes() && data.len() != one {
                     return Err(format!("{} bytes of data for {ty}", data.len()));

@@ -1,10 +1,12 @@
 //! The tensor language: typed SSA functions over statically shaped tensors, plus named weights.
 
+mod builder;
 mod infer;
 mod module;
 mod op;
 mod ty;
 
+pub use builder::Builder;
 pub use infer::TypeError;
 pub use module::{
     Def, Function, Inst, InstData, Module, Port, Span, Value, ValueData, Weight, WeightSource,

@@ -23,7 +23,10 @@ pub struct TensorType {
 impl TensorType {
     /// A type from element type and extents.
     pub fn new(element: ScalarType, shape: impl IntoIterator<Item = u32>) -> TensorType {
-        TensorType { element, shape: shape.into_iter().collect() }
+        TensorType {
+            element,
+            shape: shape.into_iter().collect(),
+        }
     }
 
     /// Number of axes.
@@ -43,7 +46,10 @@ impl TensorType {
 
     /// The same shape with another element type.
     pub fn with_element(&self, element: ScalarType) -> TensorType {
-        TensorType { element, shape: self.shape.clone() }
+        TensorType {
+            element,
+            shape: self.shape.clone(),
+        }
     }
 }
 
