@@ -1,0 +1,720 @@
+//! The assembler: GNU-style text to an [`Object`].
+//!
+//! # The dialect
+//!
+//! A statement ends at a line end or `;`. Comments: `//`, `#` and `/* */`; `# 12 "file"` at the
+//! start of a line is a preprocessor's line marker. A bundle is `{ main ; aux }` on one line or
+//! over several; `.allow_optimizations` lets the members stand in the other order. Code starts in
+//! the context of [`Options::context`]; `.worker` and `.supervisor` change it. Labels are global
+//! names, `.L` names that stay in the file, and numbers (`1:`, used as `1b` and `1f`).
+//!
+//! `.` is the address of its statement, of the bundle inside one. A branch operand is a byte
+//! address; a symbol on `run` means `(address - 0x4c000) / 4`. `.align n` aligns to n bytes,
+//! `.p2align n` to `2^n`; code is padded with `nop`. A name set by `.set` or `=` may be set
+//! again, a use takes the value of its place. Comparisons give 1 or 0.
+//!
+//! Of the immediate forms of a mnemonic the signed one is taken where the value fits, else the
+//! zero-extended one, else the one that holds the top 12 bits. Values may depend on later labels;
+//! they are chosen when all sizes are known.
+//!
+//! # Stages
+//!
+//! `source` strips comments and cuts statements, `input` expands macros, repetitions and
+//! conditions, `directive` and `select` turn statements into items of sections, `layout` gives
+//! items their offsets, checks `rpt` bodies and writes bytes and relocations. Errors are
+//! collected; nothing stops at the first.
+
+mod diag;
+mod directive;
+mod expr;
+mod input;
+mod layout;
+mod lex;
+mod macros;
+mod operand;
+mod select;
+mod source;
+mod state;
+mod suggest;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+pub use diag::{Diagnostic, Diagnostics, Location, Severity};
+pub(crate) use select::encode_line;
+
+use crate::Context;
+use crate::object::Object;
+use expr::{BinaryOp, Cursor, Expr, Names, Node, ParseError, PosId, SymId};
+use input::{Condition, Expansion, Frame};
+use lex::{Tok, is_ident, is_ident_start};
+use macros::Macro;
+use select::Member;
+use source::{Loc, Stmt};
+use state::{Def, Item, Pos, SectionBuild, Span, Symbols};
+
+/// Bytes that a section may have: the architectural address space of 21 bits.
+const MAX_SECTION: u32 = 1 << 21;
+/// Errors after which the rest is not reported one by one.
+const MAX_ERRORS: usize = 200;
+
+/// What the command line decides.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the input in messages.
+    pub file: String,
+    /// Context at the start of the text.
+    pub context: Context,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            file: "<input>".to_string(),
+            context: Context::Worker,
+        }
+    }
+}
+
+/// A line of a listing: bytes of a section and the statement that made them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListingLine {
+    /// Index of the section in the object.
+    pub section: usize,
+    /// First byte in the section.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// File and line of the statement, of the body for statements out of a macro.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// The statement, macro arguments filled in.
+    pub text: String,
+}
+
+/// The result of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assembly {
+    /// Sections, symbols, relocations.
+    pub object: Object,
+    /// What made which bytes, by section and offset.
+    pub listing: Vec<ListingLine>,
+    /// Messages that are no errors.
+    pub warnings: Diagnostics,
+}
+
+/// Assembles `text`.
+///
+/// # Errors
+/// All errors of the text, each with its place.
+pub fn assemble(text: &str, options: &Options) -> Result<Assembly, Diagnostics> {
+    let source = source::split(text, &options.file);
+    let mut assembler = Assembler {
+        lines: text.split('\n').collect(),
+        files: source.files,
+        expansions: vec![Expansion {
+            what: String::new(),
+            call: Span {
+                stmt: Stmt::expanded(
+                    String::new(),
+                    Loc {
+                        file: 0,
+                        line: 1,
+                        physical: 0,
+                        column: 0,
+                        expansion: 0,
+                    },
+                    true,
+                ),
+                start: 0,
+                end: 0,
+            },
+        }],
+        diagnostics: Vec::new(),
+        frames: vec![Frame::plain(source.stmts)],
+        conditions: Vec::new(),
+        macros: IndexMap::new(),
+        macro_count: 0,
+        alt: false,
+        symbols: Symbols::default(),
+        positions: Vec::new(),
+        near: BTreeMap::new(),
+        near_uses: Vec::new(),
+        sections: vec![SectionBuild::new(".text", true)],
+        current: 0,
+        previous: 0,
+        section_stack: Vec::new(),
+        context: options.context,
+        reorder: false,
+        check_rpt: true,
+        bundle: None,
+        here: None,
+        spent: 0,
+        stop: false,
+        ended: false,
+    };
+    for (loc, message) in source.unclosed {
+        let stmt = Stmt::expanded(String::new(), loc, true);
+        assembler.error(&Span::whole(&stmt), message);
+    }
+    assembler.run();
+    assembler.finish()
+}
+
+/// A bundle that is open.
+struct OpenBundle {
+    span: Span,
+    members: Vec<Member>,
+    failed: bool,
+}
+
+struct Assembler<'t> {
+    lines: Vec<&'t str>,
+    files: Vec<String>,
+    expansions: Vec<Expansion>,
+    diagnostics: Vec<Diagnostic>,
+    frames: Vec<Frame>,
+    conditions: Vec<Condition>,
+    macros: IndexMap<String, Rc<Macro>>,
+    macro_count: u32,
+    alt: bool,
+    symbols: Symbols,
+    positions: Vec<Pos>,
+    /// Definitions of numeric labels.
+    near: BTreeMap<u32, Vec<PosId>>,
+    /// Forward uses: number, index of the definition that is meant.
+    near_uses: Vec<(u32, u32, Span)>,
+    sections: Vec<SectionBuild>,
+    current: usize,
+    previous: usize,
+    section_stack: Vec<(usize, usize)>,
+    context: Context,
+    /// `.allow_optimizations` was given.
+    reorder: bool,
+    check_rpt: bool,
+    bundle: Option<OpenBundle>,
+    /// Place of the current statement, made when asked for.
+    here: Option<PosId>,
+    /// Statements read so far.
+    spent: u32,
+    stop: bool,
+    /// `.end` was seen.
+    ended: bool,
+}
+
+impl Assembler<'_> {
+    fn run(&mut self) {
+        while let Some(stmt) = self.next_stmt() {
+            self.statement(stmt);
+            if self.stop || self.ended {
+                break;
+            }
+        }
+        if self.spent > 0 && self.stop && !self.has_errors() {
+            let last = self.expansions.last().map(|e| e.call.clone());
+            if let Some(span) = last {
+                self.error(&span, "the text expands to more than 2000000 statements");
+            }
+        }
+        if !self.ended {
+            self.check_open_conditions();
+        }
+        self.drop_open_bundle();
+    }
+
+    fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|d| d.severity == Severity::Error)
+    }
+
+    /// Handles one statement: labels, then what follows them.
+    fn statement(&mut self, mut stmt: Stmt) {
+        self.here = None;
+        loop {
+            let text = stmt.text();
+            if self.skipping() {
+                let (name, at) = head(text);
+                // A label may stand before the directive that ends the skipping.
+                if let Some(after) = label_end(text, at) {
+                    stmt = stmt.tail(after);
+                    continue;
+                }
+                if name.starts_with('.') {
+                    let name = name.to_ascii_lowercase();
+                    let span = Span::whole(&stmt);
+                    let rest = text[at..].to_string();
+                    self.conditional(&name, &rest, &span);
+                }
+                return;
+            }
+            match text {
+                "" => return,
+                "{" => return self.open_bundle(&stmt),
+                "}" => return self.close_bundle(&stmt),
+                _ => {}
+            }
+            let (name, at) = head(text);
+            if let Some(after) = label_end(text, at) {
+                let name = name.to_string();
+                let span = Span::whole(&stmt).part(0, at as u32);
+                self.label(&name, &span);
+                stmt = stmt.tail(after);
+                self.here = None;
+                continue;
+            }
+            return self.instruction_or_directive(&stmt);
+        }
+    }
+
+    fn instruction_or_directive(&mut self, stmt: &Stmt) {
+        let text = stmt.text();
+        let (name, at) = head(text);
+        let span = Span::whole(stmt);
+        let name_span = span.part(0, at as u32);
+        if name.is_empty() || !name.starts_with(is_ident_start) {
+            let first = text.chars().next().map_or(0, char::len_utf8);
+            self.error(
+                &span.part(0, first.max(1) as u32),
+                "expected a label, a directive or an instruction",
+            );
+            self.spoil_bundle();
+            return;
+        }
+        let rest = &text[at..];
+        if let Some(definition) = self.macros.get(name).cloned() {
+            let arguments = rest.to_string();
+            self.call_macro(&definition, &arguments, &span);
+            return;
+        }
+        let trimmed = rest.trim_start();
+        if let Some(value) = trimmed.strip_prefix('=') {
+            let value = value.strip_prefix('=').unwrap_or(value);
+            let skip = text.len() - value.len();
+            self.assign(name, stmt, skip, false);
+            return;
+        }
+        if name.starts_with('.') {
+            let lower = name.to_ascii_lowercase();
+            if !self.conditional(&lower, rest, &span) {
+                self.directive(&lower, stmt, at, &name_span);
+            }
+            return;
+        }
+        self.instruction(stmt, name, at);
+    }
+
+    // Labels and symbols
+
+    /// The place of the next byte.
+    fn position(&mut self) -> PosId {
+        let section = &self.sections[self.current];
+        let (item, within) = match section.items.last() {
+            Some(Item::Bytes(bytes)) => (section.items.len() - 1, bytes.len() as u32),
+            _ => (section.items.len(), 0),
+        };
+        self.positions.push(Pos {
+            section: self.current,
+            item,
+            within,
+            now: section.exact.then_some(section.offset),
+        });
+        self.positions.len() as PosId - 1
+    }
+
+    fn label(&mut self, name: &str, span: &Span) {
+        if let Some(bundle) = &mut self.bundle {
+            // Most likely the closing brace is missing.
+            if bundle.members.is_empty() {
+                bundle.failed = true;
+                self.error(span, "a label cannot stand inside a bundle");
+                return;
+            }
+            self.drop_open_bundle();
+        }
+        let at = self.position();
+        if name.starts_with(|c: char| c.is_ascii_digit()) {
+            match name.parse::<u32>() {
+                Ok(number) => self.near.entry(number).or_default().push(at),
+                Err(_) => self.error(span, "expected a label: a name or a number before `:`"),
+            }
+            return;
+        }
+        let id = self.symbols.intern(name);
+        let symbol = self.symbols.get_mut(id);
+        if !matches!(symbol.def, Def::None) {
+            let earlier = symbol.defined_at.clone();
+            self.error_with(
+                span,
+                format!("symbol `{name}` is defined twice"),
+                earlier.map(|s| ("it was defined here".to_string(), s)),
+                None,
+            );
+            return;
+        }
+        symbol.def = Def::Label(at);
+        symbol.fixed = true;
+        symbol.defined_at = Some(span.clone());
+    }
+
+    /// `.set name, value` or `name = value`; the value starts at byte `at`.
+    fn assign(&mut self, name: &str, stmt: &Stmt, at: usize, once: bool) {
+        let name = name.to_string();
+        let span = Span::whole(stmt);
+        let Some(value) = self.parse_tail(stmt, at, |cursor, names| {
+            let value = cursor.expr(names)?;
+            cursor.finish()?;
+            Ok(value)
+        }) else {
+            return;
+        };
+        if name == "." {
+            self.org(value, 0, &span);
+            return;
+        }
+        let id = self.symbols.intern(&name);
+        let symbol = self.symbols.get_mut(id);
+        if symbol.fixed || once && !matches!(symbol.def, Def::None) {
+            let earlier = symbol.defined_at.clone();
+            self.error_with(
+                &span,
+                format!("symbol `{name}` is defined already and cannot be set again"),
+                earlier.map(|s| ("it was defined here".to_string(), s)),
+                None,
+            );
+            return;
+        }
+        symbol.def = Def::Set(value);
+        symbol.fixed = once;
+        symbol.defined_at = Some(span);
+    }
+
+    fn is_defined(&self, name: &str) -> bool {
+        self.symbols
+            .0
+            .get(name)
+            .is_some_and(|s| !matches!(s.def, Def::None))
+    }
+
+    // Expressions
+
+    /// Parses the bytes of `stmt` from `at` on; reports errors.
+    fn parse_tail<T>(
+        &mut self,
+        stmt: &Stmt,
+        at: usize,
+        parse: impl FnOnce(&mut Cursor<'_>, &mut Self) -> Result<T, ParseError>,
+    ) -> Option<T> {
+        let tail = stmt.tail(at);
+        let span = Span::whole(&tail);
+        let tokens = match lex::tokens(tail.text()) {
+            Ok(tokens) => tokens,
+            Err(e) => {
+                self.error(&span.part(e.start, e.end), e.message);
+                return None;
+            }
+        };
+        let mut cursor = Cursor::new(&tokens);
+        // Uses of names inside the expression are placed at the whole tail.
+        match parse(&mut cursor, self) {
+            Ok(value) => Some(value),
+            Err(e) => {
+                self.error(&span.part(e.start, e.end), e.message);
+                None
+            }
+        }
+    }
+
+    /// The value of the expression `text` if it is known at this place; reports errors at `span`.
+    fn constant_text(&mut self, text: &str, span: &Span) -> Option<i64> {
+        if text.trim().is_empty() {
+            self.error(span, "expected an expression");
+            return None;
+        }
+        let inner = Stmt::expanded(text.trim().to_string(), span.stmt.loc, true);
+        let tokens = match lex::tokens(inner.text()) {
+            Ok(tokens) => tokens,
+            Err(e) => {
+                self.error(span, e.message);
+                return None;
+            }
+        };
+        let mut cursor = Cursor::new(&tokens);
+        let parsed = cursor
+            .expr(self)
+            .and_then(|e| cursor.finish().map(|()| e));
+        match parsed {
+            Ok(value) => self.constant(&value, span),
+            Err(e) => {
+                self.error(span, e.message);
+                None
+            }
+        }
+    }
+
+    /// The value of `expr` if it is known at this place; reports an error at `span` if not.
+    fn constant(&mut self, expr: &Expr, span: &Span) -> Option<i64> {
+        match self.now(expr, 0) {
+            Some(Now::Absolute(value)) => Some(value),
+            _ => {
+                let unknown = self.first_undefined(expr, 0);
+                let help = match unknown {
+                    Some(name) => format!("`{name}` is not defined before this line"),
+                    None => "only constants and differences of labels before this line are known \
+                             here"
+                        .to_string(),
+                };
+                self.error_with(
+                    span,
+                    "this value must be known at this place".to_string(),
+                    None,
+                    Some(help),
+                );
+                None
+            }
+        }
+    }
+
+    fn first_undefined(&self, expr: &Expr, depth: u32) -> Option<String> {
+        if depth > 250 {
+            return None;
+        }
+        match expr.node() {
+            Node::Symbol(id) => match &self.symbols.get(*id).def {
+                Def::None => Some(self.symbols.name(*id).to_string()),
+                Def::Set(inner) => self.first_undefined(inner, depth + 1),
+                Def::Label(_) => None,
+            },
+            Node::Unary(_, a) => self.first_undefined(a, depth + 1),
+            Node::Binary(_, a, b) => self
+                .first_undefined(a, depth + 1)
+                .or_else(|| self.first_undefined(b, depth + 1)),
+            _ => None,
+        }
+    }
+
+    fn now(&self, expr: &Expr, depth: u32) -> Option<Now> {
+        if depth > 250 {
+            return None;
+        }
+        match expr.node() {
+            Node::Const(value) => Some(Now::Absolute(*value)),
+            Node::Place(at) => self.place_now(*at),
+            Node::Near(number, index) => {
+                let at = *self.near.get(number)?.get(*index as usize)?;
+                self.place_now(at)
+            }
+            Node::Symbol(id) => match &self.symbols.get(*id).def {
+                Def::Label(at) => self.place_now(*at),
+                // Snapshots are taken at the use; only an earlier use sees this.
+                Def::Set(_) | Def::None => None,
+            },
+            Node::Unary(op, a) => match self.now(a, depth + 1)? {
+                Now::Absolute(a) => Some(Now::Absolute(expr::unary(*op, a))),
+                Now::Place(..) => None,
+            },
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.now(a, depth + 1)?, self.now(b, depth + 1)?);
+                match (op, a, b) {
+                    (op, Now::Absolute(a), Now::Absolute(b)) => {
+                        expr::binary(*op, a, b).ok().map(Now::Absolute)
+                    }
+                    (BinaryOp::Add, Now::Place(s, a), Now::Absolute(b))
+                    | (BinaryOp::Add, Now::Absolute(b), Now::Place(s, a)) => {
+                        Some(Now::Place(s, a.wrapping_add(b)))
+                    }
+                    (BinaryOp::Sub, Now::Place(s, a), Now::Absolute(b)) => {
+                        Some(Now::Place(s, a.wrapping_sub(b)))
+                    }
+                    (op, Now::Place(s, a), Now::Place(t, b))
+                        if s == t && op.compares_places() =>
+                    {
+                        expr::binary(*op, a, b).ok().map(Now::Absolute)
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    fn place_now(&self, at: PosId) -> Option<Now> {
+        let pos = self.positions[at as usize];
+        pos.now.map(|offset| Now::Place(pos.section, offset.into()))
+    }
+
+    // Messages
+
+    fn error(&mut self, span: &Span, message: impl Into<String>) {
+        self.error_with(span, message.into(), None, None);
+    }
+
+    fn error_with(
+        &mut self,
+        span: &Span,
+        message: String,
+        note: Option<(String, Span)>,
+        help: Option<String>,
+    ) {
+        self.report(Severity::Error, span, message, note, help);
+    }
+
+    fn report(
+        &mut self,
+        severity: Severity,
+        span: &Span,
+        message: String,
+        note: Option<(String, Span)>,
+        help: Option<String>,
+    ) {
+        if self.diagnostics.len() >= MAX_ERRORS {
+            if self.diagnostics.len() == MAX_ERRORS {
+                let location = self.location(span);
+                self.diagnostics.push(Diagnostic {
+                    severity,
+                    message: format!("more than {MAX_ERRORS} errors; the rest is not shown"),
+                    label: String::new(),
+                    location,
+                    notes: Vec::new(),
+                    help: None,
+                });
+                self.stop = true;
+            }
+            return;
+        }
+        let mut notes = Vec::new();
+        if let Some((text, span)) = note {
+            notes.push((text, Some(self.location(&span))));
+        }
+        let mut at = span.stmt.loc.expansion;
+        let mut shown = 0;
+        while at != 0 {
+            let expansion = &self.expansions[at as usize];
+            let outer = expansion.call.stmt.loc.expansion;
+            // A recursive macro has hundreds of these; the ends tell enough.
+            if shown < 4 || outer == 0 {
+                notes.push((
+                    format!("in the expansion of {}", expansion.what),
+                    Some(self.location(&expansion.call)),
+                ));
+            }
+            shown += 1;
+            at = outer;
+        }
+        self.diagnostics.push(Diagnostic {
+            severity,
+            message,
+            label: String::new(),
+            location: self.location(span),
+            notes,
+            help,
+        });
+    }
+
+    fn location(&self, span: &Span) -> Location {
+        let loc = span.stmt.loc;
+        let (text, start, end) = if loc.expansion == 0 {
+            let text = self.lines.get(loc.physical as usize).copied().unwrap_or("");
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            (text, loc.column + span.start, loc.column + span.end)
+        } else {
+            (span.stmt.text(), span.start, span.end)
+        };
+        let chars = |to: u32| {
+            text.char_indices()
+                .take_while(|(at, _)| *at < to as usize)
+                .count() as u32
+        };
+        let column = chars(start);
+        Location {
+            file: self
+                .files
+                .get(loc.file as usize)
+                .cloned()
+                .unwrap_or_default(),
+            line: loc.line,
+            column: column + 1,
+            length: chars(end).saturating_sub(column).max(1),
+            text: text.to_string(),
+        }
+    }
+}
+
+/// A value while reading: a number or a place in a section.
+#[derive(Clone, Copy)]
+enum Now {
+    Absolute(i64),
+    Place(usize, i64),
+}
+
+impl BinaryOp {
+    /// Operators that mean something between two places of one section.
+    fn compares_places(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Sub | Eq | Ne | Lt | Le | Gt | Ge)
+    }
+}
+
+impl Names for Assembler<'_> {
+    fn symbol(&mut self, name: &str) -> Expr {
+        let id = self.symbols.intern(name);
+        match &self.symbols.get(id).def {
+            Def::Set(value) => value.clone(),
+            _ => Expr::new(Node::Symbol(id)),
+        }
+    }
+
+    fn here(&mut self) -> Expr {
+        let at = match self.here {
+            Some(at) => at,
+            None => self.position(),
+        };
+        self.here = Some(at);
+        Expr::new(Node::Place(at))
+    }
+
+    fn near(&mut self, number: u32, forward: bool) -> Option<Expr> {
+        let count = self.near.get(&number).map_or(0, Vec::len) as u32;
+        let index = if forward { count } else { count.checked_sub(1)? };
+        Some(Expr::new(Node::Near(number, index)))
+    }
+
+    fn fold(&mut self, expr: &Expr) -> Option<i64> {
+        match self.now(expr, 0)? {
+            Now::Absolute(value) => Some(value),
+            Now::Place(..) => None,
+        }
+    }
+}
+
+/// The first word of `text` and its length in bytes.
+fn head(text: &str) -> (&str, usize) {
+    let len = text.find(|c| !is_ident(c)).unwrap_or(text.len());
+    (&text[..len], len)
+}
+
+/// Byte after the colon if the word of `len` bytes at the start of `text` is a label.
+fn label_end(text: &str, len: usize) -> Option<usize> {
+    if len == 0 {
+        return None;
+    }
+    let after = text[len..].trim_start();
+    let colon = text.len() - after.len();
+    after.starts_with(':').then_some(colon + 1)
+}
+
+/// Symbols that an expression names.
+fn symbols_of(expr: &Expr, out: &mut Vec<SymId>, nears: &mut Vec<(u32, u32)>) {
+    match expr.node() {
+        Node::Symbol(id) => out.push(*id),
+        Node::Near(number, index) => nears.push((*number, *index)),
+        Node::Unary(_, a) => symbols_of(a, out, nears),
+        Node::Binary(_, a, b) => {
+            symbols_of(a, out, nears);
+            symbols_of(b, out, nears);
+        }
+        _ => {}
+    }
+}
