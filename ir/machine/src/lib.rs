@@ -3,12 +3,15 @@
 //! One table ([`Op`], `table.rs`) describes every instruction of the IPU21 tile; encoder, decoder,
 //! text and register lists are derived from it.
 
+pub mod asm;
 mod bundle;
 mod decode;
 mod encode;
 mod error;
 mod info;
 mod inst;
+pub mod object;
+mod object_file;
 pub mod package;
 mod regs;
 mod table;
@@ -20,5 +23,6 @@ pub use info::{
     Lane, Layout, Modifier, OpFlags, OpInfo, OperandInfo, OperandKind, Part, Role, Split, Table,
 };
 pub use inst::Inst;
+pub use object_file::{ObjectFileError, is_object};
 pub use regs::Reg;
 pub use table::Op;

@@ -12,8 +12,6 @@ use super::lex::{Tok, Token};
 pub(super) type SymId = u32;
 /// Index of a recorded place in a section.
 pub(super) type PosId = u32;
-/// Index of a use or definition of a numeric label: number and running count.
-pub(super) type NearId = u32;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum UnaryOp {
@@ -200,10 +198,6 @@ impl<'a> Cursor<'a> {
 
     pub fn peek(&self) -> &'a Token {
         &self.tokens[self.at]
-    }
-
-    pub fn peek2(&self) -> &'a Tok {
-        &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].tok
     }
 
     pub fn next(&mut self) -> &'a Token {
@@ -396,5 +390,63 @@ pub(super) fn describe(token: &Token) -> String {
         Tok::Near(number, false) => format!("`{number}b`"),
         Tok::Punct(p) => format!("`{p}`"),
         Tok::End => "the end of the statement".to_string(),
+    }
+}
+
+/// Letter of a unary operator in [`crate::object::Step`].
+pub(super) fn unary_letter(op: UnaryOp) -> char {
+    match op {
+        UnaryOp::Neg => '-',
+        UnaryOp::Not => '~',
+        UnaryOp::LogicalNot => '!',
+    }
+}
+
+const LETTERS: [(BinaryOp, char); 19] = [
+    (BinaryOp::Add, '+'),
+    (BinaryOp::Sub, '-'),
+    (BinaryOp::Mul, '*'),
+    (BinaryOp::Div, '/'),
+    (BinaryOp::Rem, '%'),
+    (BinaryOp::Shl, 'l'),
+    (BinaryOp::Shr, 'r'),
+    (BinaryOp::And, '&'),
+    (BinaryOp::Or, '|'),
+    (BinaryOp::Xor, '^'),
+    (BinaryOp::OrNot, 'n'),
+    (BinaryOp::Eq, '='),
+    (BinaryOp::Ne, '#'),
+    (BinaryOp::Lt, '<'),
+    (BinaryOp::Le, '['),
+    (BinaryOp::Gt, '>'),
+    (BinaryOp::Ge, ']'),
+    (BinaryOp::LogicalAnd, 'a'),
+    (BinaryOp::LogicalOr, 'o'),
+];
+
+/// Letter of a binary operator in [`crate::object::Step`].
+pub(super) fn binary_letter(op: BinaryOp) -> char {
+    LETTERS
+        .iter()
+        .find(|(o, _)| *o == op)
+        .map_or('+', |(_, letter)| *letter)
+}
+
+/// Applies the unary operator with this letter.
+pub(crate) fn apply_unary(letter: char, a: i64) -> Option<i64> {
+    let op = match letter {
+        '-' => UnaryOp::Neg,
+        '~' => UnaryOp::Not,
+        '!' => UnaryOp::LogicalNot,
+        _ => return None,
+    };
+    Some(unary(op, a))
+}
+
+/// Applies the binary operator with this letter.
+pub(crate) fn apply_binary(letter: char, a: i64, b: i64) -> Result<i64, &'static str> {
+    match LETTERS.iter().find(|(_, l)| *l == letter) {
+        Some((op, _)) => binary(*op, a, b),
+        None => Err("an unknown operator"),
     }
 }

@@ -24,6 +24,7 @@
 //! items their offsets, checks `rpt` bodies and writes bytes and relocations. Errors are
 //! collected; nothing stops at the first.
 
+mod code;
 mod diag;
 mod directive;
 mod expr;
@@ -43,13 +44,14 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 pub use diag::{Diagnostic, Diagnostics, Location, Severity};
+pub(crate) use expr::{apply_binary, apply_unary};
 pub(crate) use select::encode_line;
 
 use crate::Context;
 use crate::object::Object;
 use expr::{BinaryOp, Cursor, Expr, Names, Node, ParseError, PosId, SymId};
 use input::{Condition, Expansion, Frame};
-use lex::{Tok, is_ident, is_ident_start};
+use lex::{is_ident, is_ident_start};
 use macros::Macro;
 use select::Member;
 use source::{Loc, Stmt};
@@ -695,14 +697,13 @@ fn head(text: &str) -> (&str, usize) {
     (&text[..len], len)
 }
 
-/// Byte after the colon if the word of `len` bytes at the start of `text` is a label.
+/// First byte behind the colon and blanks if the word of `len` bytes at the start of `text` is a label.
 fn label_end(text: &str, len: usize) -> Option<usize> {
     if len == 0 {
         return None;
     }
-    let after = text[len..].trim_start();
-    let colon = text.len() - after.len();
-    after.starts_with(':').then_some(colon + 1)
+    let after = text[len..].trim_start().strip_prefix(':')?;
+    Some(text.len() - after.trim_start().len())
 }
 
 /// Symbols that an expression names.

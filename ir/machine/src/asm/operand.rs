@@ -11,8 +11,10 @@ use ipucc_chip::csr::{self, Csr};
 pub(super) enum Arg {
     /// Register, pair, quad or broadcast register: kind, first register, suffix.
     Register(OperandKind, u32, Modifier),
-    /// Control registers of that name (one per context and bank).
-    Csr(String, Vec<&'static Csr>),
+    /// A control register.
+    Csr(&'static Csr),
+    /// A weight register `$CWEI_n_m`: its index.
+    Weight(u32),
     /// An immediate.
     Value(Expr),
 }
@@ -139,11 +141,12 @@ fn operand(cursor: &mut Cursor<'_>, names: &mut impl Names) -> Result<Operand, P
         };
         Arg::Register(kind, number, modifier)
     } else {
-        let found: Vec<&'static Csr> = csr::by_name(name).collect();
-        if found.is_empty() {
-            return Err(ParseError::at(token, unknown_name(name)));
+        let upper = name.to_ascii_uppercase();
+        match (csr::by_name(&upper), csr::weight_index(&upper)) {
+            (Some(csr), _) => Arg::Csr(csr),
+            (None, Some(index)) => Arg::Weight(index),
+            (None, None) => return Err(ParseError::at(token, unknown_name(name))),
         }
-        Arg::Csr(name.clone(), found)
     };
     Ok(Operand {
         arg,
@@ -161,7 +164,7 @@ fn unknown_name(name: &str) -> String {
              multiple of 4, broadcasts are `:B`, `:BL` and `:BU` of `$a` registers"
         );
     }
-    let known = csr::names().chain([
+    let known = csr::TABLE.iter().map(|csr| csr.name).chain([
         "mzero",
         "azero",
         "azeros",
@@ -193,7 +196,8 @@ pub(super) fn show(arg: &Arg) -> String {
             };
             format!("{name}{}", modifier.suffix())
         }
-        Arg::Csr(name, _) => format!("${name}"),
+        Arg::Csr(csr) => format!("${}", csr.name),
+        Arg::Weight(index) => format!("$CWEI_{}_{}", index / 4, index % 4),
         Arg::Value(expr) => match expr.as_const() {
             Some(value) => value.to_string(),
             None => "an expression".to_string(),

@@ -6,8 +6,7 @@ use super::lex;
 use super::operand::{self, Arg, Operand, show};
 use super::state::Span;
 use super::suggest::nearest;
-use crate::{Context, Group, Inst, Lane, Modifier, Op, OperandInfo, OperandKind, Table};
-use ipucc_chip::csr::Bank;
+use crate::{Context, Group, Inst, Lane, Modifier, Op, OperandInfo, OperandKind};
 
 /// Code of one statement.
 #[derive(Clone, Debug)]
@@ -24,6 +23,8 @@ pub(super) enum Code {
 pub(super) struct Member {
     pub pending: Pending,
     pub span: Span,
+    /// The operands.
+    pub tail: Span,
 }
 
 /// An operand whose form fits; by operand number.
@@ -497,48 +498,41 @@ fn fit_one(
             }
             Ok(Filled::Known(*number))
         }
-        Arg::Csr(name, entries) => {
-            let bank = match op {
-                Op::GetMmmnZi | Op::PutMmmnZi => Bank::Low,
-                Op::UgetAaanZi | Op::UputAaanZi => Bank::Upper,
-                Op::Ld64putcsMmmnZi | Op::Ld128putcsMmmnZi => Bank::Weights,
+        Arg::Weight(index) => match op {
+            Op::Ld64putcsMmmnZi | Op::Ld128putcsMmmnZi => Ok(Filled::Known(*index)),
+            _ => Err((
+                format!("cannot be {}", show(&operand.arg)),
+                Some("weight registers are written by `ld64putcs` and `ld128putcs`".to_string()),
+            )),
+        },
+        Arg::Csr(csr) => {
+            let name = csr.name;
+            let upper = match op {
+                Op::GetMmmnZi | Op::PutMmmnZi => false,
+                Op::UgetAaanZi | Op::UputAaanZi => true,
                 _ => return Err(wanted()),
             };
             if info.kind.is_register() {
                 return Err(wanted());
             }
-            let mut wrong_bank = None;
-            for entry in entries {
-                if entry.bank != bank {
-                    wrong_bank = Some(entry.bank);
-                    continue;
-                }
-                let here = match context {
-                    Context::Supervisor => entry.supervisor,
-                    Context::Worker => entry.worker,
-                };
-                if here {
-                    return Ok(Filled::Known(u32::from(entry.number)));
-                }
+            if csr.is_upper() != upper {
+                let (is, file) = if upper { ("an `$a`", "an `$m`") } else { ("an `$m`", "an `$a`") };
+                return Err((
+                    format!("cannot be `${name}` with {is} register"),
+                    Some(format!("`${name}` is reached through {file} register")),
+                ));
             }
-            match wrong_bank {
-                Some(Bank::Upper) => Err((
-                    format!("cannot be `${name}` with an `$m` register"),
-                    Some(format!("`${name}` is reached through an `$a` register")),
-                )),
-                Some(Bank::Low) => Err((
-                    format!("cannot be `${name}` with an `$a` register"),
-                    Some(format!("`${name}` is reached through an `$m` register")),
-                )),
-                Some(Bank::Weights) => Err((
-                    format!("cannot be `${name}`"),
-                    Some("weight registers are written by `ld64putcs` and `ld128putcs`".into()),
-                )),
-                None => Err((
+            let here = match context {
+                Context::Supervisor => csr.contexts.supervisor(),
+                Context::Worker => csr.contexts.worker(),
+            };
+            if !here {
+                return Err((
                     format!("cannot be `${name}`: a {context} has no such register"),
                     None,
-                )),
+                ));
             }
+            Ok(Filled::Known(csr.operand()))
         }
         Arg::Value(expr) => {
             if info.kind.is_register() {
@@ -687,14 +681,36 @@ pub(super) fn check_bundle(main: &Pending, aux: &Pending) -> Result<(), Refusal>
     .map_err(|e| Refusal::new(e.to_string()))
 }
 
-/// True if the class is known to workers only because of its lane.
-pub(super) fn is_aux(op: Op) -> bool {
-    op.info().lane == Lane::Aux
+/// Words of `ldconst` for `value`, if it has 32 bits.
+pub(super) fn load_const_words(value: i64) -> Option<u32> {
+    let value = load_const_value(value)?;
+    Some(if value >> 20 == 0 { 1 } else { 2 })
 }
 
-/// True for classes that only the supervisor has.
-pub(super) fn supervisor_only(op: Op) -> bool {
-    op.info().table == Table::Supervisor
+fn load_const_value(value: i64) -> Option<u32> {
+    (-(1i64 << 31)..1 << 32)
+        .contains(&value)
+        .then_some(value as u32)
+}
+
+/// The instructions of `ldconst` (`isa/encoding.md` 7); the second is left out where it adds
+/// nothing and `words` is 1.
+pub(super) fn load_const(
+    lane: Lane,
+    register: u32,
+    value: i64,
+    words: u32,
+) -> Option<Vec<Inst>> {
+    let value = load_const_value(value)?;
+    let (set, or) = match lane {
+        Lane::Main => (Op::SetziMmmnZi, Op::OrMmmnIz),
+        Lane::Aux => (Op::SetziAaanZi, Op::OrAaanIz),
+    };
+    let mut out = vec![Inst::new(set, &[register, value & 0xf_ffff]).ok()?];
+    if words == 2 {
+        out.push(Inst::new(or, &[register, register, value & 0xfff0_0000]).ok()?);
+    }
+    Some(out)
 }
 
 /// Names that are all unknown: a line that may hold constants only.

@@ -96,7 +96,14 @@ pub(super) enum Item {
 #[derive(Debug)]
 pub(super) struct CodeItem {
     pub code: Code,
+    /// The statement (of the main member).
     pub span: Span,
+    /// Its operands.
+    pub tail: Span,
+    /// Line that listings give: of the statement, of the closing brace of a bundle.
+    pub line: u32,
+    /// Statement and operands of the aux member.
+    pub aux_tail: Option<(Span, Span)>,
     /// Bytes; grows from 4 to 8 for a `ldconst` of a large value that is known late.
     pub size: u32,
     /// `rpt` bodies are checked.
