@@ -1,1 +1,36 @@
-fn main() {}
+//! The `ipucc` command.
+//!
+//! Exit codes: 0 done, 1 the user's input or request is at fault, 2 internal error.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Compile tensor graphs for the Graphcore IPU21, and run them.
+#[derive(Parser)]
+#[command(
+    name = "ipucc",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: cli::Command,
+}
+
+fn main() -> ExitCode {
+    cli::install_panic_hook();
+    match Cli::try_parse() {
+        Ok(cli) => cli::finish(cli.command.run()),
+        Err(error) => {
+            // Help and version are no errors; usage errors are the user's.
+            let code = if error.use_stderr() { 1 } else { 0 };
+            // Nothing can be done if the terminal is gone.
+            let _ = error.print();
+            ExitCode::from(code)
+        }
+    }
+}

@@ -305,7 +305,7 @@ impl Object {
                     && !out.contains_key(name)
                 {
                     let address = next.checked_next_multiple_of(section.align.max(1));
-                    let address = address.unwrap_or(u32::MAX & !7);
+                    let address = address.unwrap_or(!7);
                     out.insert(name.clone(), address);
                     next = end(address, section);
                 }
@@ -505,9 +505,9 @@ impl Object {
         for step in steps {
             let value = match *step {
                 Step::Constant(value) => value,
-                Step::Symbol(symbol, addend) => self
-                    .value(symbol, starts, depth + 1)?
-                    .wrapping_add(addend),
+                Step::Symbol(symbol, addend) => {
+                    self.value(symbol, starts, depth + 1)?.wrapping_add(addend)
+                }
                 Step::Unary(op) => {
                     let a = stack.pop().ok_or_else(|| short.clone())?;
                     crate::asm::apply_unary(op, a)

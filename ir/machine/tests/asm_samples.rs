@@ -44,7 +44,10 @@ fn check(name: &str) {
         .iter()
         .map(|(section, address)| (section.clone(), number(address)))
         .collect();
-    let placed = assembly.object.place(&load).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+    let placed = assembly
+        .object
+        .place(&load)
+        .unwrap_or_else(|e| panic!("{name}: {e:?}"));
 
     let words: Vec<u32> = expected["words"]
         .as_array()
@@ -55,7 +58,12 @@ fn check(name: &str) {
     let made = placed.sections[".text"].words();
     for line in expected["lines"].as_array().expect("lines") {
         let at = ((number(&line["address"]) - load[".text"]) / 4) as usize;
-        let wanted: Vec<u32> = line["words"].as_array().expect("words").iter().map(number).collect();
+        let wanted: Vec<u32> = line["words"]
+            .as_array()
+            .expect("words")
+            .iter()
+            .map(number)
+            .collect();
         assert_eq!(
             made.get(at..at + wanted.len()),
             Some(&wanted[..]),
@@ -91,7 +99,12 @@ fn check(name: &str) {
     // Every word has its source line; `ldconst` is two lines of the sidecar and one statement.
     let mut lines: BTreeMap<u32, u32> = BTreeMap::new();
     for line in &assembly.listing {
-        if assembly.object.sections.get_index(line.section).map(|(n, _)| n.as_str()) == Some(".text")
+        if assembly
+            .object
+            .sections
+            .get_index(line.section)
+            .map(|(n, _)| n.as_str())
+            == Some(".text")
         {
             for offset in (line.offset..line.offset + line.size).step_by(4) {
                 lines.insert(load[".text"] + offset, line.line);

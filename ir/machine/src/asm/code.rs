@@ -80,7 +80,8 @@ impl Assembler<'_> {
                 Code::Solo(pending) => {
                     if bundle.members.len() == 2 {
                         bundle.failed = true;
-                        return self.error(span, "a bundle holds two instructions, this is the third");
+                        return self
+                            .error(span, "a bundle holds two instructions, this is the third");
                     }
                     bundle.members.push(Member {
                         pending,
@@ -256,9 +257,7 @@ impl Assembler<'_> {
                         first.pending.op().info().mnemonic
                     ),
                     None,
-                    Some(
-                        "swap the members, or put `.allow_optimizations` before it".to_string(),
-                    ),
+                    Some("swap the members, or put `.allow_optimizations` before it".to_string()),
                 );
                 return self.push_code(Code::Bad, 8, &span, &span);
             }

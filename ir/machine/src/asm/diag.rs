@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 /// A place in source text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Location {
     /// File name as the input or its line markers give it.
     pub file: String,
-    /// Line, from 1, as the line markers count.
+    /// Line, from 1, as the line markers count; 0 if the message is about the whole file.
     pub line: u32,
     /// Column, from 1, in characters of [`Location::text`].
     pub column: u32,
@@ -52,11 +52,16 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let main = Group::with_title(level.primary_title(printable(&self.message))).element(snippet(
-            &self.location,
-            AnnotationKind::Primary,
-            &self.label,
-        ));
+        let title = level.primary_title(printable(&self.message));
+        let main = if self.location.line == 0 {
+            Group::with_title(title).element(Origin::path(self.location.file.as_str()))
+        } else {
+            Group::with_title(title).element(snippet(
+                &self.location,
+                AnnotationKind::Primary,
+                &self.label,
+            ))
+        };
         let mut groups = Vec::new();
         let mut last = main;
         for (text, location) in &self.notes {

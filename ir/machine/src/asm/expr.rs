@@ -246,7 +246,10 @@ impl<'a> Cursor<'a> {
         }
         Err(ParseError::at(
             self.peek(),
-            format!("unexpected {} at the end of the statement", describe(self.peek())),
+            format!(
+                "unexpected {} at the end of the statement",
+                describe(self.peek())
+            ),
         ))
     }
 
@@ -323,7 +326,10 @@ impl<'a> Cursor<'a> {
         let token = self.next();
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(ParseError::at(token, "this expression is nested too deeply"));
+            return Err(ParseError::at(
+                token,
+                "this expression is nested too deeply",
+            ));
         }
         let result = match &token.tok {
             Tok::Num(value) => Ok(Expr::constant(*value)),
@@ -334,7 +340,10 @@ impl<'a> Cursor<'a> {
                 "a literal with a decimal point needs the suffix `h` (half) or `f` (single)",
             )),
             Tok::Near(number, forward) => names.near(*number, *forward).ok_or_else(|| {
-                ParseError::at(token, format!("there is no label `{number}:` before this line"))
+                ParseError::at(
+                    token,
+                    format!("there is no label `{number}:` before this line"),
+                )
             }),
             Tok::Ident(name) if name == "." => Ok(names.here()),
             Tok::Ident(name) => Ok(names.symbol(name)),

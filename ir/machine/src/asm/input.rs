@@ -264,7 +264,11 @@ impl Assembler<'_> {
                         }
                     }
                 }
-                let names = definition.parameters.iter().map(|p| p.name.clone()).collect();
+                let names = definition
+                    .parameters
+                    .iter()
+                    .map(|p| p.name.clone())
+                    .collect();
                 self.expand(
                     format!("macro `{}`", definition.name),
                     call,
@@ -479,7 +483,6 @@ fn two_strings(text: &str) -> Option<(&str, &str)> {
     let ((a0, a1), (b0, b1)) = (clean(a), clean(b));
     Some((&a[a0..a1], &b[b0..b1]))
 }
-
 
 /// The first word of a statement behind its labels.
 fn head(text: &str) -> &str {

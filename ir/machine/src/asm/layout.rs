@@ -86,6 +86,10 @@ impl Assembler<'_> {
             listing.extend(lines);
             sections.insert(self.sections[index].name.clone(), section);
         }
+        let address_uses = needs
+            .iter()
+            .map(|n| (n.section, n.offset, self.location(&n.span)))
+            .collect();
         let object = self.write_object(&layout, sections, needs);
         if self.has_errors() {
             return Err(Diagnostics(self.diagnostics));
@@ -94,6 +98,7 @@ impl Assembler<'_> {
             object,
             listing,
             warnings: Diagnostics(self.diagnostics),
+            address_uses,
         })
     }
 
@@ -101,7 +106,10 @@ impl Assembler<'_> {
         for (number, index, span) in std::mem::take(&mut self.near_uses) {
             let count = self.near.get(&number).map_or(0, Vec::len);
             if index as usize >= count {
-                self.error(&span, format!("there is no label `{number}:` behind this line"));
+                self.error(
+                    &span,
+                    format!("there is no label `{number}:` behind this line"),
+                );
             }
         }
     }
@@ -349,10 +357,9 @@ impl Assembler<'_> {
                                 "`.org` to {target:#x} goes backward: the section is at {at:#x}"
                             ),
                         ),
-                        None => self.error(
-                            span,
-                            "`.org` needs an offset in this section that is known",
-                        ),
+                        None => {
+                            self.error(span, "`.org` needs an offset in this section that is known")
+                        }
                     }
                     section.bytes.resize(end as usize, *fill);
                 }
@@ -361,7 +368,10 @@ impl Assembler<'_> {
         if section.bytes.len() > MAX_SECTION as usize {
             let name = self.sections[index].name.clone();
             if let Some(span) = self.sections[index].span.clone() {
-                self.error(&span, format!("section `{name}` is larger than the address space"));
+                self.error(
+                    &span,
+                    format!("section `{name}` is larger than the address space"),
+                );
             }
         }
         self.check_repeats(&items, &groups, &mut section);
@@ -514,10 +524,10 @@ impl Assembler<'_> {
         }
         let mut chosen = pending.clone();
         if !open.is_empty() {
-            let fitting = pending
-                .candidates
-                .iter()
-                .find(|op| open.iter().all(|(number, _)| relocation(**op, *number).is_some()));
+            let fitting = pending.candidates.iter().find(|op| {
+                open.iter()
+                    .all(|(number, _)| relocation(**op, *number).is_some())
+            });
             match fitting {
                 Some(op) => chosen.candidates = vec![*op],
                 None => {
@@ -809,7 +819,10 @@ impl Assembler<'_> {
             }
         };
         let Ok(addend) = i32::try_from(addend) else {
-            self.error(&need.span, format!("the offset {addend} does not fit 32 bits"));
+            self.error(
+                &need.span,
+                format!("the offset {addend} does not fit 32 bits"),
+            );
             return;
         };
         if let Some((_, section)) = object.sections.get_index_mut(need.section) {
@@ -993,7 +1006,13 @@ fn pad(bytes: &mut Vec<u8>, count: usize, fill: Option<(u64, u8)>, code: bool) {
             let pattern = value.to_le_bytes();
             let width = usize::from(width);
             bytes.extend(std::iter::repeat_n(0, count % width));
-            bytes.extend(pattern[..width].iter().copied().cycle().take(count / width * width));
+            bytes.extend(
+                pattern[..width]
+                    .iter()
+                    .copied()
+                    .cycle()
+                    .take(count / width * width),
+            );
         }
         None if code => {
             bytes.extend(std::iter::repeat_n(0, count % 4));

@@ -130,7 +130,10 @@ fn number(text: &str) -> Part {
         if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
             decimal = true;
             end += 1;
-            end += bytes[end..].iter().take_while(|b| b.is_ascii_digit()).count();
+            end += bytes[end..]
+                .iter()
+                .take_while(|b| b.is_ascii_digit())
+                .count();
         }
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
             let mut exponent = end + 1;
@@ -140,7 +143,10 @@ fn number(text: &str) -> Part {
             if bytes.get(exponent).is_some_and(u8::is_ascii_digit) {
                 decimal = true;
                 end = exponent;
-                end += bytes[end..].iter().take_while(|b| b.is_ascii_digit()).count();
+                end += bytes[end..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_digit())
+                    .count();
             }
         }
         let suffix_end = end
@@ -227,10 +233,13 @@ fn escape(text: &str) -> (u8, usize) {
             (value as u8, len)
         }
         Some(b'x' | b'X') => {
-            let len = bytes[1..].iter().take_while(|b| b.is_ascii_hexdigit()).count();
-            let value = text[1..1 + len].chars().fold(0u32, |v, c| {
-                (v << 4) & 0xff0 | c.to_digit(16).unwrap_or(0)
-            });
+            let len = bytes[1..]
+                .iter()
+                .take_while(|b| b.is_ascii_hexdigit())
+                .count();
+            let value = text[1..1 + len]
+                .chars()
+                .fold(0u32, |v, c| (v << 4) & 0xff0 | c.to_digit(16).unwrap_or(0));
             (value as u8, 1 + len)
         }
         Some(&other) => (other, 1),

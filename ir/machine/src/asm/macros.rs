@@ -38,7 +38,10 @@ pub(super) fn parse_header(text: &str) -> Result<(String, Vec<Parameter>), Strin
     while !rest.is_empty() {
         let len = rest.find(|c| !is_ident(c)).unwrap_or(rest.len());
         if len == 0 || !rest.starts_with(is_ident_start) {
-            return Err(format!("expected a parameter name at `{}`", first_word(rest)));
+            return Err(format!(
+                "expected a parameter name at `{}`",
+                first_word(rest)
+            ));
         }
         let mut parameter = Parameter {
             name: rest[..len].to_string(),
@@ -93,7 +96,9 @@ fn argument(text: &str) -> Result<(String, usize), String> {
         let end = string_end(bytes, at);
         let after = text[end..].trim_start();
         if after.is_empty() || after.starts_with(',') || text[end..].starts_with([' ', '\t']) {
-            let inner = text[at + 1..end].strip_suffix('"').unwrap_or(&text[at + 1..end]);
+            let inner = text[at + 1..end]
+                .strip_suffix('"')
+                .unwrap_or(&text[at + 1..end]);
             return Ok((inner.to_string(), end));
         }
     }
@@ -124,9 +129,16 @@ fn argument(text: &str) -> Result<(String, usize), String> {
             }
             b',' if depth == 0 => break,
             b' ' | b'\t' if depth == 0 => {
-                let after = bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+                let after = bytes[at..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_whitespace())
+                    .count();
                 let next = bytes.get(at + after).copied();
-                let previous = if at > start { Some(bytes[at - 1]) } else { None };
+                let previous = if at > start {
+                    Some(bytes[at - 1])
+                } else {
+                    None
+                };
                 let joins = next.is_some_and(is_operator)
                     || previous.is_some_and(is_operator) && !is_suffix(&bytes[start..at]);
                 if !joins || next.is_none() {
@@ -143,7 +155,9 @@ fn argument(text: &str) -> Result<(String, usize), String> {
         return Err("unbalanced `(` in a macro argument".to_string());
     }
     let at = at.min(bytes.len());
-    let at = (at..=text.len()).find(|&a| text.is_char_boundary(a)).unwrap_or(text.len());
+    let at = (at..=text.len())
+        .find(|&a| text.is_char_boundary(a))
+        .unwrap_or(text.len());
     Ok((text[start..at].trim_end().to_string(), at))
 }
 
@@ -216,7 +230,10 @@ pub(super) fn bind(definition: &Macro, text: &str) -> Result<Vec<String>, String
             }
             position += 1;
             if len == 0 && !rest.starts_with(',') {
-                return Err(format!("cannot read the argument at `{}`", first_word(rest)));
+                return Err(format!(
+                    "cannot read the argument at `{}`",
+                    first_word(rest)
+                ));
             }
             rest = rest[len..].trim_start();
         }
@@ -257,12 +274,7 @@ fn named<'a>(text: &'a str, parameters: &[Parameter]) -> Option<(&'a str, &'a st
 
 /// Replaces `\name`, `\@` and `\()` in a body statement. With `alt` (`.altmacro`), bare names of
 /// parameters are replaced too.
-pub(super) fn substitute(
-    text: &str,
-    names: &[(&str, &str)],
-    counter: u32,
-    alt: bool,
-) -> String {
+pub(super) fn substitute(text: &str, names: &[(&str, &str)], counter: u32, alt: bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
     let mut previous_is_ident = false;
@@ -283,11 +295,14 @@ pub(super) fn substitute(
             }
             let len = after.find(|c: char| !is_name(c)).unwrap_or(after.len());
             // The longest parameter name that the text starts with.
-            let found = names.iter().find(|(name, _)| *name == &after[..len]).or_else(|| {
-                // `\reg.x`: names may hold dots and dollars, or be followed by them.
-                let len = after.find(|c: char| !is_ident(c)).unwrap_or(after.len());
-                names.iter().find(|(name, _)| *name == &after[..len])
-            });
+            let found = names
+                .iter()
+                .find(|(name, _)| *name == &after[..len])
+                .or_else(|| {
+                    // `\reg.x`: names may hold dots and dollars, or be followed by them.
+                    let len = after.find(|c: char| !is_ident(c)).unwrap_or(after.len());
+                    names.iter().find(|(name, _)| *name == &after[..len])
+                });
             if let Some((name, value)) = found {
                 out.push_str(value);
                 rest = &after[name.len()..];
@@ -385,9 +400,17 @@ mod tests {
     fn substitution() {
         let names = [("reg", "$m0"), ("r", "7")];
         assert_eq!(
-            substitute("add \\reg, \\r\\()_x, .L\\@ \\other \"\\n\"", &names, 3, false),
+            substitute(
+                "add \\reg, \\r\\()_x, .L\\@ \\other \"\\n\"",
+                &names,
+                3,
+                false
+            ),
             "add $m0, 7_x, .L3 \\other \"\\n\""
         );
-        assert_eq!(substitute("add reg, regs, 1", &names, 0, true), "add $m0, regs, 1");
+        assert_eq!(
+            substitute("add reg, regs, 1", &names, 0, true),
+            "add $m0, regs, 1"
+        );
     }
 }

@@ -45,10 +45,9 @@ use indexmap::IndexMap;
 
 pub use diag::{Diagnostic, Diagnostics, Location, Severity};
 pub(crate) use expr::{apply_binary, apply_unary};
-pub(crate) use select::encode_line;
 
 use crate::Context;
-use crate::object::Object;
+use crate::object::{LinkError, Object};
 use expr::{BinaryOp, Cursor, Expr, Names, Node, ParseError, PosId, SymId};
 use input::{Condition, Expansion, Frame};
 use lex::{is_ident, is_ident_start};
@@ -106,6 +105,38 @@ pub struct Assembly {
     pub listing: Vec<ListingLine>,
     /// Messages that are no errors.
     pub warnings: Diagnostics,
+    /// Text of the places that need an address: section, offset, place.
+    pub address_uses: Vec<(usize, u32, Location)>,
+}
+
+impl Assembly {
+    /// A link error as a message with its place in the text.
+    pub fn diagnose(&self, error: &LinkError) -> Diagnostic {
+        let found = error.place().and_then(|(section, offset)| {
+            let index = self.object.sections.get_index_of(section)?;
+            self.address_uses
+                .iter()
+                .find(|(s, o, _)| *s == index && *o == offset)
+        });
+        let location = match found {
+            Some((_, _, location)) => location.clone(),
+            None => Location {
+                file: self.object.files.first().cloned().unwrap_or_default(),
+                line: 0,
+                column: 0,
+                length: 0,
+                text: String::new(),
+            },
+        };
+        Diagnostic {
+            severity: Severity::Error,
+            message: error.to_string(),
+            label: String::new(),
+            location,
+            notes: Vec::new(),
+            help: None,
+        }
+    }
 }
 
 /// Assembles `text`.
@@ -445,9 +476,7 @@ impl Assembler<'_> {
             }
         };
         let mut cursor = Cursor::new(&tokens);
-        let parsed = cursor
-            .expr(self)
-            .and_then(|e| cursor.finish().map(|()| e));
+        let parsed = cursor.expr(self).and_then(|e| cursor.finish().map(|()| e));
         match parsed {
             Ok(value) => self.constant(&value, span),
             Err(e) => {
@@ -531,9 +560,7 @@ impl Assembler<'_> {
                     (BinaryOp::Sub, Now::Place(s, a), Now::Absolute(b)) => {
                         Some(Now::Place(s, a.wrapping_sub(b)))
                     }
-                    (op, Now::Place(s, a), Now::Place(t, b))
-                        if s == t && op.compares_places() =>
-                    {
+                    (op, Now::Place(s, a), Now::Place(t, b)) if s == t && op.compares_places() => {
                         expr::binary(*op, a, b).ok().map(Now::Absolute)
                     }
                     _ => None,
@@ -679,7 +706,11 @@ impl Names for Assembler<'_> {
 
     fn near(&mut self, number: u32, forward: bool) -> Option<Expr> {
         let count = self.near.get(&number).map_or(0, Vec::len) as u32;
-        let index = if forward { count } else { count.checked_sub(1)? };
+        let index = if forward {
+            count
+        } else {
+            count.checked_sub(1)?
+        };
         Some(Expr::new(Node::Near(number, index)))
     }
 

@@ -1,9 +1,8 @@
 //! From mnemonic and operands to an instruction: pseudo instructions, candidates of the table,
 //! immediate forms.
 
-use super::expr::{Cursor, Expr, Names, Node, UnaryOp};
-use super::lex;
-use super::operand::{self, Arg, Operand, show};
+use super::expr::{Expr, Node, UnaryOp};
+use super::operand::{Arg, Operand, show};
 use super::state::Span;
 use super::suggest::nearest;
 use crate::{Context, Group, Inst, Lane, Modifier, Op, OperandInfo, OperandKind};
@@ -133,11 +132,7 @@ fn is_file(operand: Option<&Operand>, kind: OperandKind) -> bool {
 }
 
 /// Rewrites pseudo instructions (`isa/encoding.md` 7); `None` if `mnemonic` is a real one here.
-fn pseudo(
-    mnemonic: &str,
-    operands: &[Operand],
-    context: Context,
-) -> Result<Option<Code>, Refusal> {
+fn pseudo(mnemonic: &str, operands: &[Operand], context: Context) -> Result<Option<Code>, Refusal> {
     use OperandKind::{A, APair, M};
     let count = |n: usize| {
         if operands.len() == n {
@@ -236,12 +231,9 @@ fn pseudo(
                 return Err(wrong_context(mnemonic, Op::SetziAaanZi, context));
             }
             match &operands[1].arg {
-                Arg::Value(value) => Ok(Some(Code::LoadConst(
-                    lane,
-                    number,
-                    value.clone(),
-                    place(1),
-                ))),
+                Arg::Value(value) => {
+                    Ok(Some(Code::LoadConst(lane, number, value.clone(), place(1))))
+                }
                 other => Err(Refusal::at(
                     place(1),
                     format!("`ldconst` takes a constant, found {}", show(other)),
@@ -351,14 +343,14 @@ fn choose(
 ) -> Result<Pending, Refusal> {
     let mut ops = ops.to_vec();
     ops.sort_by_key(|op| rank(*op));
-    let mut matching: Vec<(Op, Vec<Filled>, Vec<(u32, u32)>)> = Vec::new();
+    let mut matching: Vec<(Op, Fit)> = Vec::new();
     let mut elsewhere = None;
     let mut nearest: Option<Misfit> = None;
     for op in ops {
         match fit(op, mnemonic, operands, context) {
             Ok((filled, places)) => {
                 if context.knows(op) {
-                    matching.push((op, filled, places));
+                    matching.push((op, (filled, places)));
                 } else {
                     elsewhere = elsewhere.or(Some(op));
                 }
@@ -371,14 +363,15 @@ fn choose(
                 if nearest.as_ref().is_none_or(|n| misfit.fit > n.fit) {
                     nearest = Some(misfit);
                 }
-                if !context.knows(op) && Op::by_mnemonic(mnemonic).iter().all(|o| !context.knows(*o))
+                if !context.knows(op)
+                    && Op::by_mnemonic(mnemonic).iter().all(|o| !context.knows(*o))
                 {
                     elsewhere = elsewhere.or(Some(op));
                 }
             }
         }
     }
-    let Some((first, filled, places)) = matching.first().cloned() else {
+    let Some((first, (filled, places))) = matching.first().cloned() else {
         if let Some(op) = elsewhere {
             return Err(wrong_context(mnemonic, op, context));
         }
@@ -417,20 +410,17 @@ fn same_registers(a: Op, b: Op) -> bool {
     let (a, b) = (a.info(), b.info());
     a.asm_order == b.asm_order
         && a.operands.len() == b.operands.len()
-        && a.operands.iter().zip(b.operands).all(|(a, b)| {
-            a.kind == b.kind || !a.kind.is_register() && !b.kind.is_register()
-        })
+        && a.operands
+            .iter()
+            .zip(b.operands)
+            .all(|(a, b)| a.kind == b.kind || !a.kind.is_register() && !b.kind.is_register())
 }
 
+/// Operands by number, and their bytes in the text.
 type Fit = (Vec<Filled>, Vec<(u32, u32)>);
 
 /// Lays the operands of the text on those of a class.
-fn fit(
-    op: Op,
-    mnemonic: &str,
-    operands: &[Operand],
-    context: Context,
-) -> Result<Fit, Misfit> {
+fn fit(op: Op, mnemonic: &str, operands: &[Operand], context: Context) -> Result<Fit, Misfit> {
     let info = op.info();
     let short = operands.len() + 1 == info.operands.len() && has_short_address(op);
     if operands.len() != info.operands.len() && !short {
@@ -451,35 +441,25 @@ fn fit(
         let operand = &operands[index];
         index += 1;
         places[number] = (operand.start, operand.end);
-        filled[number] = fit_one(op, &info.operands[number], operand, context).map_err(|why| {
-            Misfit {
+        filled[number] =
+            fit_one(op, &info.operands[number], operand, context).map_err(|why| Misfit {
                 fit: position + 1,
                 refusal: Refusal {
                     place: Some((operand.start, operand.end)),
                     message: format!("operand {index} of `{mnemonic}` {}", why.0),
                     help: why.1,
                 },
-            }
-        })?;
+            })?;
     }
     Ok((filled, places))
 }
 
 type Why = (String, Option<String>);
 
-fn fit_one(
-    op: Op,
-    info: &OperandInfo,
-    operand: &Operand,
-    context: Context,
-) -> Result<Filled, Why> {
+fn fit_one(op: Op, info: &OperandInfo, operand: &Operand, context: Context) -> Result<Filled, Why> {
     let wanted = || -> Why {
         (
-            format!(
-                "must be {}, found {}",
-                in_words(info),
-                show(&operand.arg)
-            ),
+            format!("must be {}, found {}", in_words(info), show(&operand.arg)),
             None,
         )
     };
@@ -516,7 +496,11 @@ fn fit_one(
                 return Err(wanted());
             }
             if csr.is_upper() != upper {
-                let (is, file) = if upper { ("an `$a`", "an `$m`") } else { ("an `$m`", "an `$a`") };
+                let (is, file) = if upper {
+                    ("an `$a`", "an `$m`")
+                } else {
+                    ("an `$m`", "an `$a`")
+                };
                 return Err((
                     format!("cannot be `${name}` with {is} register"),
                     Some(format!("`${name}` is reached through {file} register")),
@@ -695,12 +679,7 @@ fn load_const_value(value: i64) -> Option<u32> {
 
 /// The instructions of `ldconst` (`isa/encoding.md` 7); the second is left out where it adds
 /// nothing and `words` is 1.
-pub(super) fn load_const(
-    lane: Lane,
-    register: u32,
-    value: i64,
-    words: u32,
-) -> Option<Vec<Inst>> {
+pub(super) fn load_const(lane: Lane, register: u32, value: i64, words: u32) -> Option<Vec<Inst>> {
     let value = load_const_value(value)?;
     let (set, or) = match lane {
         Lane::Main => (Op::SetziMmmnZi, Op::OrMmmnIz),
@@ -711,61 +690,4 @@ pub(super) fn load_const(
         out.push(Inst::new(or, &[register, register, value & 0xfff0_0000]).ok()?);
     }
     Some(out)
-}
-
-/// Names that are all unknown: a line that may hold constants only.
-struct NoNames;
-
-impl Names for NoNames {
-    fn symbol(&mut self, _: &str) -> Expr {
-        Expr::new(Node::Near(0, 0))
-    }
-
-    fn here(&mut self) -> Expr {
-        Expr::new(Node::Near(0, 0))
-    }
-
-    fn near(&mut self, _: u32, _: bool) -> Option<Expr> {
-        None
-    }
-
-    fn fold(&mut self, _: &Expr) -> Option<i64> {
-        None
-    }
-}
-
-fn inst_of(text: &str, context: Context) -> Option<Inst> {
-    let text = text.trim();
-    let len = text.find(|c: char| c.is_whitespace()).unwrap_or(text.len());
-    let tokens = lex::tokens(&text[len..]).ok()?;
-    let operands = operand::operands(&mut Cursor::new(&tokens), &mut NoNames).ok()?;
-    match select(&text[..len], &operands, context).ok()? {
-        Code::Solo(pending) => pending.ready,
-        _ => None,
-    }
-}
-
-/// The words of one line that names no symbol: an instruction or `{ main ; aux }`.
-pub(crate) fn encode_line(text: &str, context: Context) -> Option<Vec<u32>> {
-    let mut words = Vec::with_capacity(2);
-    let inner = text.trim().strip_prefix('{').and_then(|t| t.strip_suffix('}'));
-    let group = match inner {
-        Some(inner) => {
-            let (main, aux) = inner.split_once(';')?;
-            Group::Bundle {
-                main: inst_of(main, context)?,
-                aux: inst_of(aux, context)?,
-            }
-        }
-        None => {
-            let inst = inst_of(text, context)?;
-            if inst.op == Op::SendPicP {
-                Group::SendPicP(inst)
-            } else {
-                Group::Solo(inst)
-            }
-        }
-    };
-    group.encode(&mut words).ok()?;
-    Some(words)
 }

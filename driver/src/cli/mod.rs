@@ -1,0 +1,173 @@
+//! One module per subcommand, each with `Args` and `run`, and what they share: outcomes, output
+//! that survives a closed pipe, files that are written whole or not at all.
+//!
+//! To add a subcommand: a module, a variant of [`Command`], an arm of [`Command::run`].
+
+mod asm;
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Command {
+    Asm(asm::Args),
+}
+
+impl Command {
+    /// Runs the subcommand.
+    pub fn run(self) -> Outcome {
+        match self {
+            Command::Asm(args) => asm::run(args),
+        }
+    }
+}
+
+/// Result of a subcommand.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+/// Why a subcommand stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input or the request is at fault: `error: ` and this text, exit code 1.
+    User(String),
+    /// As `User`, but everything has been said on standard error.
+    Reported,
+    /// A fault of this program: exit code 2.
+    Internal(String),
+    /// Whoever read our output has gone; nothing is said.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// A failure of the user with a formatted message.
+    pub fn user(message: impl Into<String>) -> Failure {
+        Failure::User(message.into())
+    }
+}
+
+/// The exit code of an outcome, after its message.
+pub fn finish(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::Reported) => ExitCode::from(1),
+        Err(Failure::User(message)) => {
+            complain(&format!("error: {message}\n"));
+            ExitCode::from(1)
+        }
+        Err(Failure::Internal(message)) => {
+            complain(&format!("internal error: {message}\n"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Makes a panic one line and exit code 2.
+pub fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        let message = info
+            .payload()
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| info.payload().downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "panic".to_string());
+        // `println!` panics when the reader has gone.
+        if message.contains("failed printing to stdout") {
+            std::process::exit(0);
+        }
+        let place = info
+            .location()
+            .map(|l| format!(" ({}:{})", l.file(), l.line()))
+            .unwrap_or_default();
+        complain(&format!("internal error: {message}{place}\n"));
+        std::process::exit(2);
+    }));
+}
+
+/// Writes `text` to standard error; a closed one is no reason to fail.
+pub fn complain(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// True if messages may use colour.
+pub fn color() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Writes `bytes` to standard output.
+pub fn print(bytes: impl AsRef<[u8]>) -> Outcome {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes.as_ref())
+        .and_then(|()| out.flush())
+        .map_err(|e| match e.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::user(format!("cannot write to standard output: {e}")),
+        })
+}
+
+/// The bytes of a file, of standard input for `-`.
+pub fn read(path: &Path) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let result = if path.as_os_str() == "-" {
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        std::fs::read(path).map(|read| bytes = read)
+    };
+    match result {
+        Ok(()) => Ok(bytes),
+        Err(e) => Err(Failure::user(format!(
+            "cannot read {}: {e}",
+            path.display()
+        ))),
+    }
+}
+
+/// The text of a file; not UTF-8 is the user's error.
+pub fn read_text(path: &Path) -> Outcome<String> {
+    String::from_utf8(read(path)?).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        let line = 1 + e.as_bytes()[..at].iter().filter(|b| **b == b'\n').count();
+        Failure::user(format!(
+            "{}:{line}: the file is not UTF-8 text (byte {at})",
+            path.display()
+        ))
+    })
+}
+
+/// Writes a file whole or not at all: a temporary file beside it is renamed.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Outcome {
+    let failed =
+        |e: &dyn std::fmt::Display| Failure::user(format!("cannot write {}: {e}", path.display()));
+    // A device or pipe cannot be replaced by a file.
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return std::fs::write(path, bytes).map_err(|e| failed(&e));
+    }
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ipucc-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The umask applies, as it does to any other file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder).map_err(|e| failed(&e))?;
+    file.write_all(bytes).map_err(|e| failed(&e))?;
+    file.persist(path).map_err(|e| failed(&e.error))?;
+    Ok(())
+}
+
+/// A number as people write it: decimal, or hexadecimal behind `0x`.
+pub fn parse_number(text: &str) -> Result<u32, String> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    value.map_err(|e| format!("`{text}` is no number: {e}"))
+}
