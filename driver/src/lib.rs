@@ -1,1 +1,2 @@
-//! driver
+//! The ipucc command and library.
+pub mod onnx;
