@@ -1,0 +1,418 @@
+//! What a worker holds between issue groups, and what the workers of a tile share.
+
+use crate::arith::f32ops::Nan;
+use crate::arith::prng::Prng;
+use crate::memory::FetchWindow;
+
+/// A register file as the executor indexes it: 0..=15 are the architectural numbers, those
+/// without storage always hold what they read as, and writes to them go to 16..=19.
+pub type Registers = [u32; 32];
+
+/// First scratch entry of a register file.
+pub const SCRATCH: usize = 16;
+/// MRF registers with storage.
+pub const MRF_STORED: usize = 12;
+/// ARF registers with storage.
+pub const ARF_STORED: usize = 8;
+
+/// The 32 accumulators, raw bits: unit u owns `sum[u]` = AACC\[2u\] and `stage[u]` =
+/// AACC\[2u+1\] (`isa/amp.md` 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Accumulators {
+    /// Running sums, the even accumulators.
+    pub sum: [u32; 16],
+    /// Shift stages, the odd accumulators.
+    pub stage: [u32; 16],
+}
+
+impl Accumulators {
+    /// AACC\[i\], i = 0..32.
+    #[inline(always)]
+    pub fn get(&self, i: usize) -> u32 {
+        let u = i / 2 % 16;
+        if i & 1 == 0 {
+            self.sum[u]
+        } else {
+            self.stage[u]
+        }
+    }
+
+    /// Replaces AACC\[i\].
+    #[inline(always)]
+    pub fn set(&mut self, i: usize, v: u32) {
+        let u = i / 2 % 16;
+        if i & 1 == 0 {
+            self.sum[u] = v;
+        } else {
+            self.stage[u] = v;
+        }
+    }
+}
+
+/// Exceptions that a worker can raise; the discriminants are the codes
+/// (`isa/system_and_limits.md` 10).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Exception {
+    /// `trap` with an even number.
+    Pbrk0 = 2,
+    /// `trap` with an odd number.
+    Pbrk1 = 3,
+    /// Malign floating-point flag.
+    Fp = 5,
+    /// Two accesses to one memory element.
+    Conflict = 6,
+    /// Address of a load or store.
+    InvalidAddr = 8,
+    /// Operand, CSR number, or one register named twice.
+    InvalidOp = 9,
+    /// Fetch or branch target.
+    InvalidPc = 10,
+    /// Instruction, bundle, or instruction in a `rpt` body.
+    InvalidInstr = 12,
+}
+
+impl Exception {
+    /// The four-bit code.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Name as TVI spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Exception::Pbrk0 => "TEXCPT_PBRK0",
+            Exception::Pbrk1 => "TEXCPT_PBRK1",
+            Exception::Fp => "TEXCPT_FP",
+            Exception::Conflict => "TEXCPT_CONFLICT",
+            Exception::InvalidAddr => "TEXCPT_INVALID_ADDR",
+            Exception::InvalidOp => "TEXCPT_INVALID_OP",
+            Exception::InvalidPc => "TEXCPT_INVALID_PC",
+            Exception::InvalidInstr => "TEXCPT_INVALID_INSTR",
+        }
+    }
+
+    /// The exception with this code, if a worker can raise it.
+    pub const fn from_code(code: u32) -> Exception {
+        match code {
+            2 => Exception::Pbrk0,
+            3 => Exception::Pbrk1,
+            5 => Exception::Fp,
+            6 => Exception::Conflict,
+            8 => Exception::InvalidAddr,
+            9 => Exception::InvalidOp,
+            10 => Exception::InvalidPc,
+            _ => Exception::InvalidInstr,
+        }
+    }
+}
+
+/// An exception while a group executes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Raised {
+    /// Which.
+    pub exception: Exception,
+    /// The data address, branch target or CSR number that it is about, if any.
+    pub detail: Option<u32>,
+    /// True if the results of the group were committed (overflow of `f32div`).
+    pub imprecise: bool,
+}
+
+impl Raised {
+    /// A precise exception without detail.
+    pub const fn new(exception: Exception) -> Raised {
+        Raised {
+            exception,
+            detail: None,
+            imprecise: false,
+        }
+    }
+
+    /// A precise exception about an address or number.
+    pub const fn about(exception: Exception, detail: u32) -> Raised {
+        Raised {
+            exception,
+            detail: Some(detail),
+            imprecise: false,
+        }
+    }
+}
+
+/// Data that a load will put into the ARF when its group retires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pending {
+    pub(crate) words: [u32; 4],
+    /// First destination and count of `words[0..]`.
+    pub(crate) at: u8,
+    pub(crate) count: u8,
+    /// Second destination, which takes the words from `count` on.
+    pub(crate) at2: u8,
+    pub(crate) count2: u8,
+}
+
+/// Everything a worker holds between issue groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerState {
+    /// Address of the next issue group.
+    pub pc: u32,
+    /// MRF; entries 12 and 13 are kept equal to WORKER_BASE and VERTEX_BASE.
+    pub mrf: Registers,
+    /// ARF.
+    pub arf: Registers,
+    /// Accumulators.
+    pub acc: Accumulators,
+    /// `$TAS`.
+    pub tas: u32,
+    /// `$PRNG_*`.
+    pub prng: Prng,
+    /// `$FP_STS`, flag bits 0..3.
+    pub fp_sts: u32,
+    /// `$FP_CTL`.
+    pub fp_ctl: u32,
+    /// `$FP_NFMT`.
+    pub fp_nfmt: u32,
+    /// `$FP_SCL`.
+    pub fp_scl: u32,
+    /// `$REPEAT_COUNT`; not 0 inside a `rpt` body.
+    pub repeat_count: u32,
+    /// `$REPEAT_FIRST`.
+    pub repeat_first: u32,
+    /// `$REPEAT_END`.
+    pub repeat_end: u32,
+    /// `$WSR` without the context number: ETYPE `[7:4]`, ERPT `[9]`.
+    pub wsr: u32,
+    /// `$DBG_BRK_ID`.
+    pub dbg_brk_id: u32,
+    /// Worker index 0..6.
+    pub index: u8,
+    /// Address of the group after the one that executes, as the group itself sets it.
+    pub(crate) next: u32,
+    /// Turns beyond the first that the executing group takes.
+    pub(crate) extra_turns: u32,
+    pub(crate) exit: Option<bool>,
+    pub(crate) pending: Pending,
+}
+
+/// `$FP_CTL` bit: stochastic rounding.
+pub const ESR: u32 = 1 << 19;
+/// `$FP_CTL` bit: half overflow becomes a NaN.
+pub const NANOO: u32 = 1 << 20;
+/// Writable bits of `$FP_CTL`.
+pub const FP_CTL_MASK: u32 = 0x0018_0007;
+
+impl WorkerState {
+    /// Worker `index` as after reset: all zero, not running.
+    pub fn new(index: u8) -> WorkerState {
+        WorkerState {
+            pc: ipucc_chip::memory::BASE,
+            mrf: [0; 32],
+            arf: [0; 32],
+            acc: Accumulators::default(),
+            tas: 0,
+            prng: Prng::default(),
+            fp_sts: 0,
+            fp_ctl: 0,
+            fp_nfmt: 0,
+            fp_scl: 0,
+            repeat_count: 0,
+            repeat_first: 0,
+            repeat_end: 0,
+            wsr: 0,
+            dbg_brk_id: 0,
+            index,
+            next: 0,
+            extra_turns: 0,
+            exit: None,
+            pending: Pending::default(),
+        }
+    }
+
+    /// What `run` and `runall` set (`isa/system_and_limits.md` 3); everything else is kept
+    /// (assumption `regs_retained`). `fp` = `$FP_ICTL`, `$FP_INFMT`, `$FP_ISCL`.
+    pub fn launch(&mut self, entry: u32, vertex_base: u32, worker_base: u32, fp: [u32; 3]) {
+        self.pc = entry;
+        self.mrf[12] = worker_base & 0xf_ffff;
+        self.mrf[13] = vertex_base & 0xf_fffc;
+        self.fp_sts = 0;
+        self.fp_ctl = fp[0] & FP_CTL_MASK;
+        self.fp_nfmt = fp[1] & 3;
+        self.fp_scl = fp[2] & 0x3f;
+        self.exit = None;
+    }
+
+    /// `$WSR` as read.
+    pub fn wsr_value(&self) -> u32 {
+        self.wsr & 0x2f0 | u32::from(self.index)
+    }
+
+    /// True if stochastic rounding is on.
+    #[inline(always)]
+    pub fn esr(&self) -> bool {
+        self.fp_ctl & ESR != 0
+    }
+
+    /// True if half overflow becomes a NaN.
+    #[inline(always)]
+    pub fn nanoo(&self) -> bool {
+        self.fp_ctl & NANOO != 0
+    }
+
+    /// Addresses that the fetch of the group at `self.pc` occupies.
+    #[inline(always)]
+    pub(crate) fn window(&self, model: &Model, bundled: bool) -> FetchWindow {
+        if self.repeat_count != 0 {
+            FetchWindow {
+                first: self.repeat_first,
+                last: self.repeat_end - u32::from(!model.rpt_window_closed),
+            }
+        } else {
+            let base = self.pc + 4 * u32::from(bundled && model.window_from_aux);
+            FetchWindow::worker(base)
+        }
+    }
+}
+
+/// What the workers of one tile share besides memory.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    weights: [u64; 64],
+    /// `$DBG_DATA`.
+    pub dbg_data: u32,
+    pub(crate) decoded: super::weights::Decoded,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Shared::new()
+    }
+}
+
+impl Shared {
+    /// Reset state: weights and debug word zero.
+    pub fn new() -> Shared {
+        Shared {
+            weights: [0; 64],
+            dbg_data: 0,
+            decoded: super::weights::Decoded::default(),
+        }
+    }
+
+    /// Weight register `4u + n`.
+    #[inline(always)]
+    pub fn weight(&self, index: usize) -> u64 {
+        self.weights[index % 64]
+    }
+
+    /// All weight registers.
+    pub fn weights(&self) -> &[u64; 64] {
+        &self.weights
+    }
+
+    /// Loads weight register `index` (0..64), as `ld64putcs` does.
+    #[inline]
+    pub fn set_weight(&mut self, index: usize, value: u64) {
+        self.weights[index % 64] = value;
+        self.decoded.invalidate();
+    }
+
+    /// Zeroes the weight store, as the supervisor's clear does.
+    pub fn clear_weights(&mut self) {
+        self.weights = [0; 64];
+        self.decoded.invalidate();
+    }
+}
+
+/// How AMP and SLIC compute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AmpMode {
+    /// Bit-exact by the assumptions in force: the judge.
+    #[default]
+    Exact,
+    /// f32 multiply and add without the window, denormal and NaN rules: close, not equal.
+    Fast,
+}
+
+/// The assumptions of `isa/README.md` 4 that touch workers, in the form that the executor tests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// `qnan32`.
+    pub nan: Nan,
+    /// `minmax_two_qnan`: a fixed NaN instead of the first operand.
+    pub two_qnan_fixed: bool,
+    /// `dot_inner`.
+    pub inner: crate::arith::dot::Inner,
+    /// `dot_zero_sign`: -0 possible.
+    pub dot_minus_zero: bool,
+    /// `amp_sr`.
+    pub amp_sr: bool,
+    /// AMP and SLIC arithmetic.
+    pub amp: AmpMode,
+    /// `acc_raw`: subnormal patterns kept on write.
+    pub acc_raw: bool,
+    /// `prng_after_trap`: the advance of a trapping instruction is kept.
+    pub prng_kept: bool,
+    /// `store_on_exception`: the store of a faulting group happens.
+    pub store_commits: bool,
+    /// `brnzdec_fallthrough`: the counter stays 0 when not taken.
+    pub brnzdec_stays: bool,
+    /// `branch_misaligned_turn`.
+    pub misaligned: Misaligned,
+    /// `get_slots`.
+    pub get_turns: u32,
+    /// `transc_slots`: turns of f16v2exp and f16v2exp2.
+    pub exp16_turns: u32,
+    /// `gina_imm_layout`: bit number of SET.
+    pub gina_set_bit: u32,
+    /// `rpt_window_end`: REPEAT_END belongs to the window.
+    pub rpt_window_closed: bool,
+    /// `fetch_window_pc`: the window of a bundle counts from its aux word.
+    pub window_from_aux: bool,
+    /// `div_oflo_commit`: commit the infinity, then trap.
+    pub div_commits: bool,
+    /// `f8_to_f16_tiny`: zero instead of the least denormal.
+    pub f8_tiny_zero: bool,
+    /// `ln_pole`: overflow flag as well.
+    pub ln_pole_oflo: bool,
+    /// `fp_clr_immediate`: a write to `$FP_CLR` acts before the next group.
+    pub fp_clr_immediate: bool,
+}
+
+/// Assumption `branch_misaligned_turn`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Misaligned {
+    /// One turn for a taken branch to a bundle at 4 mod 8.
+    #[default]
+    Bundles,
+    /// Nothing.
+    Free,
+    /// One turn for every taken branch to 4 mod 8.
+    All,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model {
+            nan: Nan(crate::arith::f32ops::QNAN32),
+            two_qnan_fixed: false,
+            inner: crate::arith::dot::Inner::Window33,
+            dot_minus_zero: true,
+            amp_sr: false,
+            amp: AmpMode::Exact,
+            acc_raw: true,
+            prng_kept: true,
+            store_commits: true,
+            brnzdec_stays: false,
+            misaligned: Misaligned::Bundles,
+            get_turns: 1,
+            exp16_turns: 1,
+            gina_set_bit: 1,
+            rpt_window_closed: true,
+            window_from_aux: false,
+            div_commits: true,
+            f8_tiny_zero: false,
+            ln_pole_oflo: false,
+            fp_clr_immediate: true,
+        }
+    }
+}
