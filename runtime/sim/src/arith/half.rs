@@ -128,3 +128,33 @@ pub const fn hi(w: u32) -> u16 {
 pub const fn join(lo: u16, hi: u16) -> u32 {
     lo as u32 | (hi as u32) << 16
 }
+
+/// Reads a half in arithmetic mode ("mode A"): an infinity arrives as a signalling NaN.
+#[inline(always)]
+pub fn pick_a(h: u16) -> f32 {
+    if h & 0x7fff == 0x7c00 {
+        f32::from_bits(0x7fa0_0000)
+    } else {
+        widen(h)
+    }
+}
+
+/// Class code of a half (`isa/ops_f16.md` 4.6).
+pub fn class(h: u16) -> u32 {
+    use super::f32ops::class::{DENORM, INF, NORM, QNAN, SNAN, ZERO};
+    let positive = u32::from(h >> 15 == 0);
+    let magnitude = h & 0x7fff;
+    if is_snan(h) {
+        SNAN
+    } else if magnitude > 0x7c00 {
+        QNAN
+    } else if magnitude == 0x7c00 {
+        INF + positive
+    } else if magnitude == 0 {
+        ZERO + positive
+    } else if magnitude < 0x400 {
+        DENORM + positive
+    } else {
+        NORM + positive
+    }
+}

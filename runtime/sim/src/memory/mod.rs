@@ -6,7 +6,7 @@
 
 mod marks;
 
-pub use marks::CodeMarks;
+pub use marks::{CodeMarks, PAGE_SHIFT, PAGES};
 
 use ipucc_chip::memory::{BASE, END, INTERLEAVED_BASE, SIZE, element};
 
@@ -71,13 +71,19 @@ impl FetchWindow {
 pub struct TileMemory<'a> {
     bytes: &'a mut [u8; TILE_BYTES],
     marks: &'a mut CodeMarks,
+    /// Addresses, old bytes and lengths of stores, while they are recorded.
+    record: Option<Vec<(u32, [u8; 8], usize)>>,
 }
 
 impl<'a> TileMemory<'a> {
     /// A view of `bytes` (the whole tile memory, byte 0 = address 0x4c000) and of the tile's
     /// code marks.
     pub fn new(bytes: &'a mut [u8; TILE_BYTES], marks: &'a mut CodeMarks) -> TileMemory<'a> {
-        TileMemory { bytes, marks }
+        TileMemory {
+            bytes,
+            marks,
+            record: None,
+        }
     }
 
     /// The same view for a shorter time.
@@ -85,6 +91,7 @@ impl<'a> TileMemory<'a> {
         TileMemory {
             bytes: self.bytes,
             marks: self.marks,
+            record: None,
         }
     }
 
@@ -161,12 +168,36 @@ impl<'a> TileMemory<'a> {
 
     #[inline(always)]
     fn put<const N: usize>(&mut self, address: u32, value: [u8; N]) {
+        if self.record.is_some() {
+            self.note::<N>(address);
+        }
         let at = address.wrapping_sub(BASE) as usize;
         if let Some(bytes) = self.bytes.get_mut(at..at + N) {
             bytes.copy_from_slice(&value);
         }
         if address < INTERLEAVED_BASE {
             self.marks.store(address);
+        }
+    }
+
+    #[cold]
+    fn note<const N: usize>(&mut self, address: u32) {
+        let mut old = [0; 8];
+        old[..N].copy_from_slice(&self.at::<N>(address));
+        if let Some(record) = &mut self.record {
+            record.push((address, old, N));
+        }
+    }
+
+    /// From here on stores can be undone.
+    pub(crate) fn record_stores(&mut self) {
+        self.record = Some(Vec::new());
+    }
+
+    /// Takes back the stores since [`TileMemory::record_stores`].
+    pub(crate) fn undo_stores(&mut self) {
+        for (address, old, n) in self.record.take().into_iter().flatten().rev() {
+            self.write(address, &old[..n]);
         }
     }
 

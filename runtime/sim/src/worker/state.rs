@@ -261,15 +261,34 @@ impl WorkerState {
     /// Addresses that the fetch of the group at `self.pc` occupies.
     #[inline(always)]
     pub(crate) fn window(&self, model: &Model, bundled: bool) -> FetchWindow {
-        if self.repeat_count != 0 {
-            FetchWindow {
-                first: self.repeat_first,
-                last: self.repeat_end - u32::from(!model.rpt_window_closed),
-            }
-        } else {
-            let base = self.pc + 4 * u32::from(bundled && model.window_from_aux);
-            FetchWindow::worker(base)
+        fetch_window(
+            self.pc,
+            self.repeat_count,
+            self.repeat_first,
+            self.repeat_end,
+            model,
+            bundled,
+        )
+    }
+}
+
+/// The fetch window of a worker (`isa/system_and_limits.md` 11).
+#[inline(always)]
+pub(crate) fn fetch_window(
+    pc: u32,
+    count: u32,
+    first: u32,
+    end: u32,
+    model: &Model,
+    bundled: bool,
+) -> FetchWindow {
+    if count != 0 {
+        FetchWindow {
+            first,
+            last: end.wrapping_sub(u32::from(!model.rpt_window_closed)),
         }
+    } else {
+        FetchWindow::worker(pc.wrapping_add(4 * u32::from(bundled && model.window_from_aux)))
     }
 }
 

@@ -1,0 +1,27 @@
+//! Workers: state, instruction semantics, the run loop.
+//!
+//! [`run`] executes one worker from where it stands to its exit in one go; [`step`] executes one
+//! issue group. A group's main member is executed first, then its aux member; loads into the ARF
+//! wait until the aux member has read its operands, so both see the state before the group
+//! (`isa/execution.md` 3).
+
+mod amp;
+mod aux_lane;
+mod common;
+mod convert;
+mod csr;
+mod float32;
+mod half_lanes;
+mod main_lane;
+mod model;
+mod products;
+mod run;
+mod state;
+mod weights;
+
+pub use common::{CommonContext, Flow, exec_common};
+pub use run::{ExceptionInfo, Stop, StopReason, run, step};
+pub use state::{
+    ARF_STORED, Accumulators, AmpMode, ESR, Exception, MRF_STORED, Misaligned, Model, NANOO,
+    Raised, Registers, SCRATCH, Shared, WorkerState,
+};
