@@ -1,1 +1,6 @@
-//! sim
+//! The simulator of the chip.
+
+pub mod arith;
+pub mod decode;
+pub mod memory;
+pub mod worker;

@@ -343,13 +343,15 @@ pub fn to_integral(x: f32, mode: u32, nan: Nan) -> f32 {
 /// Signed integer of an f32; `None` when invalid.
 pub fn to_i32(x: f32) -> Option<i32> {
     let r = f64::from(x).round_ties_even();
-    (r >= -2_147_483_648.0 && r <= 2_147_483_647.0).then_some(r as i32)
+    (-2_147_483_648.0..=2_147_483_647.0)
+        .contains(&r)
+        .then_some(r as i32)
 }
 
 /// Unsigned integer of an f32; `None` when invalid.
 pub fn to_u32(x: f32) -> Option<u32> {
     let r = f64::from(x).round_ties_even();
-    (r >= 0.0 && r <= 4_294_967_295.0).then_some(r as u32)
+    (0.0..=4_294_967_295.0).contains(&r).then_some(r as u32)
 }
 
 /// Class codes in the order of the tests, the default of assumption `class_codes`.

@@ -5,8 +5,8 @@
 //! traps and when the generator advances is the executor's business (`crate::worker`).
 
 pub mod bits;
-mod double;
 pub mod dot;
+mod double;
 pub mod f32ops;
 pub mod half;
 pub mod prng;

@@ -119,9 +119,10 @@ impl Function {
             return Some(nan.f32());
         }
         match self {
-            Function::Exp | Function::Exp2 => x
-                .is_infinite()
-                .then_some(if x > 0.0 { f32::INFINITY } else { 0.0 }),
+            Function::Exp | Function::Exp2 => {
+                x.is_infinite()
+                    .then_some(if x > 0.0 { f32::INFINITY } else { 0.0 })
+            }
             Function::Ln | Function::Log2 => {
                 if x == 0.0 {
                     *fl |= DIV0;

@@ -12,14 +12,13 @@ pub struct DecodeModel {
     pub clash_zero: bool,
     /// `amp_imm_layout`: engines below phase instead of above.
     pub amp_engine_low: bool,
+    /// `unbacked_read` and `zero_reg_groups`: `$a14` alone reads as a copy of `$a6`.
+    pub a14_copy: bool,
 }
 
 impl Default for DecodeModel {
     fn default() -> Self {
-        DecodeModel {
-            clash_zero: true,
-            amp_engine_low: false,
-        }
+        DecodeModel::new(&ipucc_chip::Assumptions::default())
     }
 }
 
@@ -360,14 +359,22 @@ fn aux_shape(op: Op) -> Option<AuxShape> {
 static MAIN: LazyLock<Vec<Option<Shape>>> = LazyLock::new(|| {
     Op::ALL
         .iter()
-        .map(|&op| (op.info().lane == Lane::Main).then(|| main_shape(op)).flatten())
+        .map(|&op| {
+            (op.info().lane == Lane::Main)
+                .then(|| main_shape(op))
+                .flatten()
+        })
         .collect()
 });
 
 static AUX: LazyLock<Vec<Option<AuxShape>>> = LazyLock::new(|| {
     Op::ALL
         .iter()
-        .map(|&op| (op.info().lane == Lane::Aux).then(|| aux_shape(op)).flatten())
+        .map(|&op| {
+            (op.info().lane == Lane::Aux)
+                .then(|| aux_shape(op))
+                .flatten()
+        })
         .collect()
 });
 
@@ -489,7 +496,14 @@ fn matrix_fields(kind: Fields, imm: u32, model: DecodeModel) -> u32 {
 
 /// Lowers an aux-lane instruction; `None` if IPU21 does not have it.
 pub fn lower_aux(inst: &Inst, model: DecodeModel) -> Option<Micro> {
-    let o = &inst.operands;
+    let mut o = inst.operands;
+    if model.a14_copy {
+        for (value, operand) in o.iter_mut().zip(inst.op.info().operands) {
+            if operand.kind == OperandKind::A && operand.role.reads() && *value == 14 {
+                *value = 6;
+            }
+        }
+    }
     let shape = (*AUX.get(inst.op as usize)?)?;
     let info = inst.op.info();
     let kind = |n: usize| info.operands.get(n).map(|i| i.kind);
@@ -553,7 +567,7 @@ fn common_destination(main: &Inst, aux: &Inst, model: DecodeModel) -> bool {
 /// Decodes the group that starts with the first of `words` (one or two) for a worker. A second
 /// word that is missing means that it is not executable (`bundle_at_code_end`).
 pub fn lower_group(words: &[u32], model: DecodeModel) -> Slot {
-    let invalid = || Slot::fault(Exception::InvalidInstr.code().into());
+    let invalid = || Slot::fault(Exception::InvalidInstruction.code().into());
     let group = match Group::decode(words, Context::Worker) {
         Ok((group, _)) => group,
         Err(DecodeError::Truncated { .. }) => {
@@ -576,7 +590,7 @@ pub fn lower_group(words: &[u32], model: DecodeModel) -> Slot {
                 return invalid();
             };
             if double_destination(&inst, model) {
-                return Slot::fault(Exception::InvalidOp.code().into());
+                return Slot::fault(Exception::InvalidOperand.code().into());
             }
             if is_main {
                 Slot {
@@ -598,7 +612,7 @@ pub fn lower_group(words: &[u32], model: DecodeModel) -> Slot {
                 return invalid();
             }
             if double_destination(&main, model) || double_destination(&aux, model) {
-                return Slot::fault(Exception::InvalidOp.code().into());
+                return Slot::fault(Exception::InvalidOperand.code().into());
             }
             Slot { main: m, aux: a }
         }

@@ -155,12 +155,7 @@ impl Micro {
     pub fn new(op: u8, a: u32, b: u32, c: u32, d: u32, imm: u32) -> Micro {
         let r = |v: u32| u64::from(v & 31);
         Micro(
-            u64::from(op)
-                | r(a) << 8
-                | r(b) << 13
-                | r(c) << 18
-                | r(d) << 23
-                | u64::from(imm) << 32,
+            u64::from(op) | r(a) << 8 | r(b) << 13 | r(c) << 18 | r(d) << 23 | u64::from(imm) << 32,
         )
     }
 

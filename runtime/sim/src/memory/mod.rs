@@ -231,7 +231,7 @@ impl<'a> TileMemory<'a> {
 }
 
 fn span(address: u32, len: usize) -> Option<std::ops::Range<usize>> {
-    if address < BASE || address > END || len > (END - address) as usize {
+    if !(BASE..=END).contains(&address) || len > (END - address) as usize {
         return None;
     }
     let at = (address - BASE) as usize;

@@ -2,8 +2,9 @@
 
 use super::aux_lane::AuxContext;
 use super::float32::canonical;
+use super::model::AmpMode;
 use super::products::{Dots, Input, dots, fast_dots};
-use super::state::{Accumulators, AmpMode, Raised};
+use super::state::{Accumulators, Raised};
 use super::weights::UNITS;
 use crate::arith::dot::{Element, WINDOW_HALF, WINDOW_QUARTER};
 use crate::arith::f32ops::{self as f, fz, rd, wr};
@@ -46,6 +47,15 @@ impl Fields {
 struct Partials {
     lanes: [f32; 4],
     flags: u32,
+}
+
+impl Partials {
+    /// The same with more flags.
+    #[inline(always)]
+    fn and(mut self, flags: u32) -> Partials {
+        self.flags |= flags;
+        self
+    }
 }
 
 impl AuxContext<'_> {
@@ -125,7 +135,12 @@ impl AuxContext<'_> {
     fn half_dots(&mut self, x: &Input<4>, n: usize, units: u32) -> (Dots, u32) {
         let shared = &mut *self.shared;
         let column = &shared.decoded.half(&shared.weights)[n & 3];
-        let flags = x.flags | if column.signalling & units != 0 { INV } else { 0 };
+        let flags = x.flags
+            | if column.signalling & units != 0 {
+                INV
+            } else {
+                0
+            };
         (dots(x, column, WINDOW_HALF, units, self.model), flags)
     }
 
@@ -134,7 +149,12 @@ impl AuxContext<'_> {
         let format = self.w.fp_nfmt & 1;
         let shared = &mut *self.shared;
         let column = &shared.decoded.quarter(&shared.weights, format)[n & 3];
-        let flags = x.flags | if column.signalling & units != 0 { INV } else { 0 };
+        let flags = x.flags
+            | if column.signalling & units != 0 {
+                INV
+            } else {
+                0
+            };
         (dots(x, column, WINDOW_QUARTER, units, self.model), flags)
     }
 
@@ -179,7 +199,6 @@ impl AuxContext<'_> {
         halves: bool,
         d: &Dots,
         p: &Partials,
-        fl: u32,
     ) -> Result<(), Raised> {
         let first = fields.phase == 0;
         let source = if first {
@@ -193,7 +212,7 @@ impl AuxContext<'_> {
             out[2 * s + 1] = rd(source[SET * s + 1]);
         }
         let out = &mut out[..2 * sets];
-        self.outputs(out, halves, fl)?;
+        self.outputs(out, halves, p.flags)?;
         let nan = self.model.nan;
         let old = self.w.acc;
         let base = if first { &old.stage } else { &old.sum };
@@ -219,7 +238,12 @@ impl AuxContext<'_> {
             new.stage[SET..].copy_from_slice(&old.stage[SET..]);
         }
         self.w.acc = new;
-        let out = [out[0], out[1], *out.get(2).unwrap_or(&0.0), *out.get(3).unwrap_or(&0.0)];
+        let out = [
+            out[0],
+            out[1],
+            *out.get(2).unwrap_or(&0.0),
+            *out.get(3).unwrap_or(&0.0),
+        ];
         self.put_outputs(m.a(), &out[..2 * sets], halves);
         Ok(())
     }
@@ -234,14 +258,13 @@ impl AuxContext<'_> {
         halves: bool,
         d: &Dots,
         p: &Partials,
-        fl: u32,
     ) -> Result<(), Raised> {
         let mut out = [0f32; 4];
         for s in 0..sets {
             out[2 * s] = rd(self.w.acc.sum[SET * s]);
             out[2 * s + 1] = rd(self.w.acc.sum[SET * s + 1]);
         }
-        self.outputs(&mut out[..2 * sets], halves, fl)?;
+        self.outputs(&mut out[..2 * sets], halves, p.flags)?;
         let nan = self.model.nan;
         let old = self.w.acc.sum;
         for s in 0..sets {
@@ -377,8 +400,7 @@ impl AuxContext<'_> {
         let out;
         if op == AuxOp::F16v4IstAcc {
             let half = |r: usize, i: usize| self.w.arf[(r + i / 2) & 31] >> (16 * (i & 1)) & 0xffff;
-            let rows: [u32; 4] =
-                std::array::from_fn(|i| half(m.b(), i) | half(m.c(), i) << 16);
+            let rows: [u32; 4] = std::array::from_fn(|i| half(m.b(), i) | half(m.c(), i) << 16);
             out = [acc.get(1), acc.get(3)];
             if !p1 {
                 acc.set(1, acc.get(5));
@@ -421,25 +443,25 @@ impl AuxContext<'_> {
                 let x = self.half_input(m.b());
                 let p = self.half_partials::<4>(m.c());
                 let (d, fl) = self.half_dots(&x, fields.phase, fields.units(2));
-                self.amp(m, fields, 2, true, &d, &p, fl | p.flags)
+                self.amp(m, fields, 2, true, &d, &p.and(fl))
             }
             A::F16v4HihoAmp => {
                 let x = self.half_input(m.b());
                 let p = self.half_partials::<2>(m.c());
                 let (d, fl) = self.half_dots(&x, fields.phase, fields.units(1));
-                self.amp(m, fields, 1, true, &d, &p, fl | p.flags)
+                self.amp(m, fields, 1, true, &d, &p.and(fl))
             }
             A::F16v4SisoAmp => {
                 let x = self.half_input(m.b());
                 let p = self.single_partials(m.c());
                 let (d, fl) = self.half_dots(&x, fields.phase, fields.units(1));
-                self.amp(m, fields, 1, false, &d, &p, fl | p.flags)
+                self.amp(m, fields, 1, false, &d, &p.and(fl))
             }
             A::F8v8Hihov4Amp => {
                 let x = self.quarter_input(m.b());
                 let p = self.half_partials::<4>(m.c());
                 let (d, fl) = self.quarter_dots(&x, fields.phase, fields.units(2));
-                self.amp(m, fields, 2, true, &d, &p, fl | p.flags)
+                self.amp(m, fields, 2, true, &d, &p.and(fl))
             }
             A::F32SisoAmp => self.amp32(m, fields, 1),
             A::F32Sisov2Amp => self.amp32(m, fields, 2),
@@ -447,25 +469,25 @@ impl AuxContext<'_> {
                 let x = self.half_input(m.b());
                 let p = self.half_partials::<4>(m.c());
                 let (d, fl) = self.half_dots(&x, fields.column, fields.units(2));
-                self.slic(m, fields, 2, true, &d, &p, fl | p.flags)
+                self.slic(m, fields, 2, true, &d, &p.and(fl))
             }
             A::F16v4HihoSlic => {
                 let x = self.half_input(m.b());
                 let p = self.half_partials::<2>(m.c());
                 let (d, fl) = self.half_dots(&x, fields.column, fields.units(1));
-                self.slic(m, fields, 1, true, &d, &p, fl | p.flags)
+                self.slic(m, fields, 1, true, &d, &p.and(fl))
             }
             A::F16v4SisoSlic => {
                 let x = self.half_input(m.b());
                 let p = self.single_partials(m.c());
                 let (d, fl) = self.half_dots(&x, fields.column, fields.units(1));
-                self.slic(m, fields, 1, false, &d, &p, fl | p.flags)
+                self.slic(m, fields, 1, false, &d, &p.and(fl))
             }
             A::F8v8Hihov4Slic => {
                 let x = self.quarter_input(m.b());
                 let p = self.half_partials::<4>(m.c());
                 let (d, fl) = self.quarter_dots(&x, fields.column, fields.units(2));
-                self.slic(m, fields, 2, true, &d, &p, fl | p.flags)
+                self.slic(m, fields, 2, true, &d, &p.and(fl))
             }
             A::F32SisoSlic => self.slic32(m, fields, 1),
             A::F32Sisov2Slic => self.slic32(m, fields, 2),
@@ -486,6 +508,6 @@ impl AuxContext<'_> {
         let column = &shared.decoded.half(&shared.weights)[fields.phase & 3];
         let d = Dots::plain(fast_dots(&x, &column.value));
         let p = Partials { lanes: p, flags: 0 };
-        self.amp(m, fields, 2, true, &d, &p, 0)
+        self.amp(m, fields, 2, true, &d, &p)
     }
 }

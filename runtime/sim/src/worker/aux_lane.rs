@@ -1,7 +1,8 @@
 //! Aux-lane instructions: dispatch, bit operations, random words, system registers.
 
 use super::csr;
-use super::state::{Exception, Model, Raised, Shared, WorkerState};
+use super::model::Model;
+use super::state::{Exception, Raised, Shared, WorkerState};
 use crate::arith::bits;
 use crate::decode::{AuxOp, Micro};
 
@@ -60,7 +61,7 @@ impl AuxContext<'_> {
     pub(crate) fn raise(&mut self, flags: u32) -> Result<(), Raised> {
         self.w.fp_sts |= flags;
         if flags & self.w.fp_ctl & 7 != 0 {
-            return Err(Raised::new(Exception::Fp));
+            return Err(Raised::new(Exception::FloatingPoint));
         }
         Ok(())
     }
@@ -100,7 +101,7 @@ impl AuxContext<'_> {
             A::UGet => csr::uget(self.w, m.imm())?,
             A::UPut => {
                 let value = self.word(m.b());
-                return csr::uput(self.w, m.imm(), value);
+                return csr::uput(self.w, m.imm(), value, self.model.fp_clr_late);
             }
             A::Urand32 => self.w.prng.advance().r0 as u32,
             A::F16v4HihoAmp

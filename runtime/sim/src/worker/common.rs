@@ -41,7 +41,7 @@ pub struct CommonContext<'c, 'm, W: Fn() -> FetchWindow> {
 #[inline(always)]
 pub(crate) fn refused(e: AccessError, address: u32) -> Raised {
     let exception = match e {
-        AccessError::InvalidAddr => Exception::InvalidAddr,
+        AccessError::InvalidAddr => Exception::InvalidAddress,
         AccessError::Conflict => Exception::Conflict,
     };
     Raised::about(exception, address)
@@ -245,7 +245,7 @@ pub fn exec_common<W: Fn() -> FetchWindow>(
             x.mrf[m.a()] = x.next;
             return Ok(Flow::Taken(imm));
         }
-        _ => return Err(Raised::new(Exception::InvalidInstr)),
+        _ => return Err(Raised::new(Exception::InvalidInstruction)),
     };
     x.mrf[m.a()] = value;
     Ok(Flow::Next)

@@ -173,7 +173,7 @@ impl AuxContext<'_> {
             A::F8v4Class => {
                 let format = self.arf_format();
                 let codes = self.word(m.b()).to_le_bytes();
-                let d = codes.map(|c| class8(c, format));
+                let d = codes.map(|c| self.model.class(class8(c, format)) as u8);
                 self.put(m.a(), u32::from_le_bytes(d));
             }
             // every other operation was taken before
@@ -196,14 +196,13 @@ fn sufromui32(u: u32) -> u32 {
 }
 
 /// Class code of an f8 code (`isa/ops_f32_int.md` 6).
-fn class8(code: u8, format: Format) -> u8 {
+fn class8(code: u8, format: Format) -> u32 {
     use f::class::{DENORM, NORM, SNAN, ZERO};
     let positive = u32::from(code >> 7 == 0);
-    let class = match code & 0x7f {
+    match code & 0x7f {
         _ if code == ERROR => SNAN,
         0 => ZERO + 1,
         v if v >> format.fraction == 0 => DENORM + positive,
         _ => NORM + positive,
-    };
-    class as u8
+    }
 }

@@ -24,7 +24,7 @@ pub(crate) fn get(
         0x61 => (cycle >> 32) as u32,
         0x70 => shared.dbg_data,
         0x71 => w.dbg_brk_id & 1,
-        _ => return Err(Raised::about(Exception::InvalidOp, number)),
+        _ => return Err(Raised::about(Exception::InvalidOperand, number)),
     })
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn put(shared: &mut Shared, number: u32, value: u32) -> Result<(), Ra
     match number {
         0x70 => shared.dbg_data = value,
         0..=6 | 0x60 | 0x61 | 0x71 => {}
-        _ => return Err(Raised::about(Exception::InvalidOp, number)),
+        _ => return Err(Raised::about(Exception::InvalidOperand, number)),
     }
     Ok(())
 }
@@ -48,20 +48,16 @@ pub(crate) fn uget(w: &WorkerState, number: u32) -> Result<u32, Raised> {
         8 => w.tas,
         9 => w.fp_nfmt,
         10 => w.fp_scl,
-        _ => return Err(Raised::about(Exception::InvalidOp, 256 + number)),
+        _ => return Err(Raised::about(Exception::InvalidOperand, 256 + number)),
     })
 }
 
-/// `uput`: `number` = CSR number - 256.
-pub(crate) fn uput(w: &mut WorkerState, number: u32, value: u32) -> Result<(), Raised> {
+/// `uput`: `number` = CSR number - 256; `late`: a write to `$FP_CLR` acts one group later.
+pub(crate) fn uput(w: &mut WorkerState, number: u32, value: u32, late: bool) -> Result<(), Raised> {
     match number {
         0 => {}
-        1 => {
-            w.fp_sts &= !(value & flag::ALL);
-            if value & 8 != 0 {
-                w.acc = Default::default();
-            }
-        }
+        1 if late => w.late_clear = Some((value, 1)),
+        1 => clear(w, value),
         2 => w.fp_ctl = value & FP_CTL_MASK,
         3..=6 => w.prng.set_word(number - 3, value),
         7 => w.prng = Prng::seeded(value),
@@ -69,7 +65,15 @@ pub(crate) fn uput(w: &mut WorkerState, number: u32, value: u32) -> Result<(), R
         // the format of weights is the supervisor's
         9 => w.fp_nfmt = w.fp_nfmt & 1 | value & 2,
         10 => w.fp_scl = value & 0x3f,
-        _ => return Err(Raised::about(Exception::InvalidOp, 256 + number)),
+        _ => return Err(Raised::about(Exception::InvalidOperand, 256 + number)),
     }
     Ok(())
+}
+
+/// What a write to `$FP_CLR` does.
+pub(crate) fn clear(w: &mut WorkerState, value: u32) {
+    w.fp_sts &= !(value & flag::ALL);
+    if value & 8 != 0 {
+        w.acc = Default::default();
+    }
 }

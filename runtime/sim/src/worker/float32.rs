@@ -140,10 +140,13 @@ impl AuxContext<'_> {
                 let r = [f::clamp(x, lo, hi, nan), f::clamp(y, lo, hi, nan)];
                 self.put_pair(m.a(), r.map(wr));
             }
-            A::F32Class => self.put(m.a(), f::class_f32(self.rd1(m.b()))),
+            A::F32Class => {
+                let code = self.model.class(f::class_f32(self.rd1(m.b())));
+                self.put(m.a(), code);
+            }
             A::F32v2Class => {
-                let [x, y] = self.rd2(m.b());
-                self.put(m.a(), f::class_f32(x) | f::class_f32(y) << 8);
+                let [x, y] = self.rd2(m.b()).map(|v| self.model.class(f::class_f32(v)));
+                self.put(m.a(), x | y << 8);
             }
             A::F32CmpEq | A::F32CmpNe | A::F32CmpLt | A::F32CmpLe | A::F32CmpGt | A::F32CmpGe => {
                 let (x, y) = (self.rd1(m.b()), self.rd1(m.c()));
@@ -162,13 +165,7 @@ impl AuxContext<'_> {
                 self.put_pair(m.a(), r);
             }
             A::F32Mac => {
-                let r = f::mac(
-                    self.rd1(m.b()),
-                    self.rd1(m.c()),
-                    self.acc(0),
-                    &mut fl,
-                    nan,
-                );
+                let r = f::mac(self.rd1(m.b()), self.rd1(m.c()), self.acc(0), &mut fl, nan);
                 self.raise(fl)?;
                 self.set_acc(0, r);
             }
@@ -232,7 +229,7 @@ impl AuxContext<'_> {
                         self.put(m.a(), wr(r));
                     }
                     return Err(Raised {
-                        exception: Exception::Fp,
+                        exception: Exception::FloatingPoint,
                         detail: None,
                         imprecise: self.model.div_commits,
                     });

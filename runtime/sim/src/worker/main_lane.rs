@@ -3,9 +3,11 @@
 
 use super::common::{CommonContext, Flow, exec_common, mrf_target, refused, target_ok};
 use super::csr;
-use super::state::{Exception, Model, Pending, Raised, SCRATCH, Shared, WorkerState};
+use super::model::Model;
+use super::state::{Exception, Pending, Raised, SCRATCH, Shared, WorkerState};
 use crate::decode::{MainOp, Micro};
 use crate::memory::{TileMemory, same_element};
+use ipucc_chip::assumptions::MisalignedTarget;
 use ipucc_chip::memory::{BASE, EXECUTABLE_END, INTERLEAVED_BASE};
 
 /// Addresses of packed pointers have 21 bits.
@@ -173,7 +175,7 @@ impl MainContext<'_, '_> {
     fn check_interleaved(&self, a: u32) -> Result<(), Raised> {
         TileMemory::check(a, 15).map_err(|e| refused(e, a))?;
         if a < INTERLEAVED_BASE {
-            return Err(Raised::about(Exception::InvalidAddr, a));
+            return Err(Raised::about(Exception::InvalidAddress, a));
         }
         Ok(())
     }
@@ -315,7 +317,7 @@ impl MainContext<'_, '_> {
     fn check_ld2xst(&self, a0: u32, a1: u32, a2: u32) -> Result<(), Raised> {
         if a1 < INTERLEAVED_BASE {
             // whatever fails first, a bad address or the region: the exception is one
-            return Err(Raised::about(Exception::InvalidAddr, a1));
+            return Err(Raised::about(Exception::InvalidAddress, a1));
         }
         self.check_all([(a0, 7), (a1, 7), (a2, 7)])
     }
@@ -373,12 +375,21 @@ impl MainContext<'_, '_> {
         Ok(())
     }
 
+    /// Cycle counter as this group reads it (`count_sampling`).
+    fn count(&self) -> u64 {
+        if self.model.count_at_retirement {
+            self.cycle + 6 * u64::from(self.model.get_turns)
+        } else {
+            self.cycle
+        }
+    }
+
     fn rpt(&mut self, count: u32, n: u32) -> Result<(), Raised> {
         let first = self.w.next;
         let end = first.wrapping_add(8 * n + 8);
         let bad = |a: u32| a.wrapping_sub(BASE) >= EXECUTABLE_END - BASE;
         if first & 7 != 0 || bad(first) || bad(end) {
-            return Err(Raised::about(Exception::InvalidOp, first));
+            return Err(Raised::about(Exception::InvalidOperand, first));
         }
         match count & 0xffff {
             0 => self.w.next = end,
@@ -389,16 +400,6 @@ impl MainContext<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Turns that a taken branch to `target` costs beyond the first.
-    #[inline(always)]
-    fn branch_turns(&self, target: u32) -> u32 {
-        if target & 4 == 0 {
-            0
-        } else {
-            misaligned_turns(target, self.mem, self.model)
-        }
     }
 
     /// Executes one main-lane instruction; ARF results are left in `w.pending`.
@@ -483,7 +484,7 @@ impl MainContext<'_, '_> {
             MainOp::Rpt => self.rpt(self.mrf(m.b()), m.imm()),
             MainOp::RptI => self.rpt(m.imm() & 0xfff, m.imm() >> 16),
             MainOp::Get => {
-                let value = csr::get(self.w, self.shared, m.imm(), self.cycle)?;
+                let value = csr::get(self.w, self.shared, m.imm(), self.count())?;
                 self.w.mrf[m.a()] = value;
                 self.w.extra_turns = self.model.get_turns.saturating_sub(1);
                 Ok(())
@@ -491,15 +492,17 @@ impl MainContext<'_, '_> {
             MainOp::Put => csr::put(self.shared, m.imm(), self.mrf(m.b())),
             MainOp::Trap => Err(Raised::about(
                 if m.imm() & 1 == 0 {
-                    Exception::Pbrk0
+                    Exception::Trap0
                 } else {
-                    Exception::Pbrk1
+                    Exception::Trap1
                 },
                 m.imm(),
             )),
-            MainOp::Fault => Err(Raised::new(Exception::from_code(m.imm()))),
+            MainOp::Fault => Err(Raised::new(
+                Exception::from_code(m.imm() as u8).unwrap_or(Exception::InvalidInstruction),
+            )),
             MainOp::NoCode => Err(Raised::about(Exception::InvalidPc, self.w.pc)),
-            MainOp::Cross | MainOp::Supervisor => Err(Raised::new(Exception::InvalidInstr)),
+            MainOp::Cross | MainOp::Supervisor => Err(Raised::new(Exception::InvalidInstruction)),
             _ => {
                 let (model, bundled) = (self.model, self.bundled);
                 let next = self.w.next;
@@ -525,7 +528,10 @@ impl MainContext<'_, '_> {
                     Flow::Taken(target) => {
                         debug_assert!(target_ok(target).is_ok());
                         self.w.next = target;
-                        self.w.extra_turns = self.branch_turns(target);
+                        if target & 4 != 0 {
+                            (self.w.extra_turns, self.w.extra_cycles) =
+                                misaligned_entry(target, self.mem, model);
+                        }
                     }
                 }
                 Ok(())
@@ -534,14 +540,16 @@ impl MainContext<'_, '_> {
     }
 }
 
-/// Turns beyond the first for entering `target` = 4 mod 8 by branch or launch
-/// (`branch_misaligned_turn`).
+/// Time beyond the first turn for entering `target` = 4 mod 8 by branch or launch
+/// (`branch_misaligned_turn`): turns, cycles.
 #[cold]
-pub(crate) fn misaligned_turns(target: u32, mem: &TileMemory<'_>, model: &Model) -> u32 {
-    use super::state::Misaligned;
+pub fn misaligned_entry(target: u32, mem: &TileMemory<'_>, model: &Model) -> (u32, u32) {
+    let bundle = mem.word(target).is_some_and(|w| w >> 31 != 0);
     match model.misaligned {
-        Misaligned::Free => 0,
-        Misaligned::All => 1,
-        Misaligned::Bundles => mem.word(target).is_some_and(|w| w >> 31 != 0).into(),
+        _ if target & 4 == 0 => (0, 0),
+        MisalignedTarget::Free => (0, 0),
+        MisalignedTarget::EveryTurn => (1, 0),
+        MisalignedTarget::BundleTurn => (bundle.into(), 0),
+        MisalignedTarget::BundleCycle => (0, bundle.into()),
     }
 }

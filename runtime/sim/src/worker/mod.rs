@@ -20,8 +20,10 @@ mod state;
 mod weights;
 
 pub use common::{CommonContext, Flow, exec_common};
+pub use main_lane::misaligned_entry;
+pub use model::{AmpMode, Model};
 pub use run::{ExceptionInfo, Stop, StopReason, run, step};
 pub use state::{
-    ARF_STORED, Accumulators, AmpMode, ESR, Exception, MRF_STORED, Misaligned, Model, NANOO,
-    Raised, Registers, SCRATCH, Shared, WorkerState,
+    ARF_STORED, Accumulators, ESR, Exception, MRF_STORED, NANOO, Raised, Registers, SCRATCH,
+    Shared, WorkerState,
 };

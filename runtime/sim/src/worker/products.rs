@@ -4,7 +4,10 @@
 //! there, scaling by a power of two puts the window's last bit at 1, truncation drops what is
 //! below it, the sum of at most eight such integers is exact, and one conversion rounds to f32.
 
-use super::state::Model;
+// Loops over `u` run all units in lockstep: the compiler turns them into vector code.
+#![allow(clippy::needless_range_loop)]
+
+use super::model::Model;
 use super::weights::{Column, UNITS, ZERO_EXPONENT};
 use crate::arith::dot::{Element, Inner, dot};
 use crate::arith::f32ops::Nan;

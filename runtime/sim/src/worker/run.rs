@@ -1,11 +1,15 @@
 //! The run loop of a worker.
 
 use super::aux_lane::AuxContext;
+use super::csr;
 use super::main_lane::MainContext;
-use super::state::{Exception, Model, Raised, Shared, WorkerState};
+use super::model::Model;
+use super::state::{Exception, Raised, Shared, WorkerState};
+use crate::arith::f32ops::wr;
 use crate::arith::prng::Prng;
 use crate::decode::{Code, CodeCache, MainOp, PAGE_WORDS, Slot};
 use crate::memory::{PAGE_SHIFT, TileMemory};
+use ipucc_chip::assumptions::MisalignedTarget;
 
 /// An exception and where it happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +48,9 @@ pub struct Stop {
     /// Turns used (six tile cycles each), the one of an `exit*` included; a group that raises
     /// counts as one turn.
     pub turns: u64,
+    /// Tile cycles used: six a turn, and what misaligned branch targets cost where that is
+    /// counted in cycles.
+    pub cycles: u64,
     /// Why.
     pub reason: StopReason,
 }
@@ -67,8 +74,16 @@ pub fn run(
         model,
         start_cycle,
         turns: 0,
+        extra_cycles: 0,
+        unusual: model.fp_clr_late
+            || model.unbacked_copy
+            || !model.acc_raw
+            || model.misaligned == MisalignedTarget::BundleCycle,
         limit,
     };
+    if model.unbacked_copy {
+        r.w.copy_unbacked();
+    }
     loop {
         if r.turns >= limit {
             return r.stop(StopReason::Limit);
@@ -108,6 +123,9 @@ struct Runner<'c, 'm> {
     model: &'c Model,
     start_cycle: u64,
     turns: u64,
+    extra_cycles: u64,
+    /// The model has a rule that is applied after every group.
+    unusual: bool,
     limit: u64,
 }
 
@@ -119,9 +137,16 @@ struct Undo {
 }
 
 impl<'m> Runner<'_, 'm> {
+    /// Tile cycle in which the next group issues.
+    #[inline(always)]
+    fn cycle(&self) -> u64 {
+        self.start_cycle + 6 * self.turns + self.extra_cycles
+    }
+
     fn stop(&self, reason: StopReason) -> Stop {
         Stop {
             turns: self.turns,
+            cycles: 6 * self.turns + self.extra_cycles,
             reason,
         }
     }
@@ -132,7 +157,7 @@ impl<'m> Runner<'_, 'm> {
         let info = ExceptionInfo {
             exception: raised.exception,
             pc: self.w.pc,
-            cycle: self.start_cycle + 6 * self.turns,
+            cycle: self.cycle(),
             detail: raised.detail,
             imprecise: raised.imprecise,
             in_repeat,
@@ -160,7 +185,7 @@ impl<'m> Runner<'_, 'm> {
                 && (!bundled || slot.main.main().is_control() || slot.aux.aux().is_system())
                 && slot.main.main() != MainOp::Fault
             {
-                return Some(self.except(Raised::new(Exception::InvalidInstr)));
+                return Some(self.except(Raised::new(Exception::InvalidInstruction)));
             }
             self.w.next = self.w.pc + if bundled { 8 } else { 4 };
             self.w.extra_turns = 0;
@@ -169,6 +194,9 @@ impl<'m> Runner<'_, 'm> {
             }
             self.turns += 1 + u64::from(self.w.extra_turns);
             self.w.pc = self.w.next;
+            if self.unusual {
+                self.after_group();
+            }
             if REPEAT {
                 if self.w.pc == self.w.repeat_end {
                     self.w.repeat_count -= 1;
@@ -193,13 +221,14 @@ impl<'m> Runner<'_, 'm> {
 
     #[inline(always)]
     fn main(&mut self, bundled: bool) -> MainContext<'_, 'm> {
+        let cycle = self.cycle();
         MainContext {
             w: self.w,
             shared: self.shared,
             mem: self.mem,
             model: self.model,
             bundled,
-            cycle: self.start_cycle + 6 * self.turns,
+            cycle,
         }
     }
 
@@ -216,7 +245,7 @@ impl<'m> Runner<'_, 'm> {
     fn group(&mut self, slot: Slot, bundled: bool) -> Result<(), Raised> {
         if slot.aux.is_none() {
             self.main(false).exec(slot.main)?;
-        } else if self.w.fp_ctl & 7 != 0 || slot.aux.aux().is_system() {
+        } else if self.w.fp_ctl & 7 != 0 || slot.aux.aux().is_system() || self.model.aux_first {
             return self.guarded(slot, bundled);
         } else {
             if bundled {
@@ -228,11 +257,36 @@ impl<'m> Runner<'_, 'm> {
         Ok(())
     }
 
+    /// Rules of models other than the default one that act between groups.
+    #[cold]
+    fn after_group(&mut self) {
+        self.extra_cycles += u64::from(std::mem::take(&mut self.w.extra_cycles));
+        if let Some((value, wait)) = self.w.late_clear {
+            if wait == 0 {
+                csr::clear(self.w, value);
+                self.w.late_clear = None;
+            } else {
+                self.w.late_clear = Some((value, wait - 1));
+            }
+        }
+        if !self.model.acc_raw {
+            for v in self.w.acc.sum.iter_mut().chain(&mut self.w.acc.stage) {
+                *v = wr(f32::from_bits(*v));
+            }
+        }
+        if self.model.unbacked_copy {
+            self.w.copy_unbacked();
+        }
+    }
+
     /// A group whose aux member may raise: a precise exception takes everything back.
     #[inline(never)]
     fn guarded(&mut self, slot: Slot, bundled: bool) -> Result<(), Raised> {
         let prng = self.w.prng;
         let undo = bundled.then(|| self.remember());
+        if bundled && self.model.aux_first {
+            return self.guarded_aux_first(slot, prng, undo);
+        }
         if bundled {
             self.main(true).exec(slot.main)?;
         }
@@ -244,6 +298,52 @@ impl<'m> Runner<'_, 'm> {
         result
     }
 
+    /// The same under the other order of `bundle_exception_order`: what aux raises wins, and
+    /// its flags and random advance stand even when only main raises.
+    #[cold]
+    fn guarded_aux_first(
+        &mut self,
+        slot: Slot,
+        prng: Prng,
+        undo: Option<Undo>,
+    ) -> Result<(), Raised> {
+        let before = self.w.clone();
+        let main = self.main(true).exec(slot.main);
+        let after_main = self.w.clone();
+        self.w.clone_from(&before);
+        let aux = self.aux().exec(slot.aux);
+        let keep_aux = |w: &mut WorkerState, done: &WorkerState| {
+            w.fp_sts = done.fp_sts;
+            w.prng = done.prng;
+        };
+        let done = self.w.clone();
+        match (main, aux) {
+            (_, Err(raised)) if !raised.imprecise => {
+                self.w.clone_from(&before);
+                keep_aux(self.w, &done);
+                self.take_back(prng, undo);
+                Err(raised)
+            }
+            (Err(raised), _) => {
+                self.w.clone_from(&before);
+                keep_aux(self.w, &done);
+                Err(raised)
+            }
+            (Ok(()), aux) => {
+                self.w.mrf = after_main.mrf;
+                self.w.next = after_main.next;
+                self.w.extra_turns = self.w.extra_turns.max(after_main.extra_turns);
+                self.w.extra_cycles = after_main.extra_cycles;
+                self.w.repeat_count = after_main.repeat_count;
+                self.w.repeat_first = after_main.repeat_first;
+                self.w.repeat_end = after_main.repeat_end;
+                self.w.pending = after_main.pending;
+                self.retire_loads();
+                aux
+            }
+        }
+    }
+
     fn remember(&mut self) -> Undo {
         let mut mrf = [0; 16];
         mrf.copy_from_slice(&self.w.mrf[..16]);
@@ -252,11 +352,7 @@ impl<'m> Runner<'_, 'm> {
         }
         Undo {
             mrf,
-            repeat: [
-                self.w.repeat_count,
-                self.w.repeat_first,
-                self.w.repeat_end,
-            ],
+            repeat: [self.w.repeat_count, self.w.repeat_first, self.w.repeat_end],
             dbg_data: self.shared.dbg_data,
         }
     }
@@ -267,11 +363,7 @@ impl<'m> Runner<'_, 'm> {
         }
         let Some(undo) = undo else { return };
         self.w.mrf[..16].copy_from_slice(&undo.mrf);
-        [
-            self.w.repeat_count,
-            self.w.repeat_first,
-            self.w.repeat_end,
-        ] = undo.repeat;
+        [self.w.repeat_count, self.w.repeat_first, self.w.repeat_end] = undo.repeat;
         self.shared.dbg_data = undo.dbg_data;
         if !self.model.store_commits {
             self.mem.undo_stores();

@@ -1,8 +1,9 @@
 //! What a worker holds between issue groups, and what the workers of a tile share.
 
-use crate::arith::f32ops::Nan;
+use super::model::Model;
 use crate::arith::prng::Prng;
 use crate::memory::FetchWindow;
+pub use ipucc_chip::exception::Exception;
 
 /// A register file as the executor indexes it: 0..=15 are the architectural numbers, those
 /// without storage always hold what they read as, and writes to them go to 16..=19.
@@ -46,64 +47,6 @@ impl Accumulators {
             self.sum[u] = v;
         } else {
             self.stage[u] = v;
-        }
-    }
-}
-
-/// Exceptions that a worker can raise; the discriminants are the codes
-/// (`isa/system_and_limits.md` 10).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Exception {
-    /// `trap` with an even number.
-    Pbrk0 = 2,
-    /// `trap` with an odd number.
-    Pbrk1 = 3,
-    /// Malign floating-point flag.
-    Fp = 5,
-    /// Two accesses to one memory element.
-    Conflict = 6,
-    /// Address of a load or store.
-    InvalidAddr = 8,
-    /// Operand, CSR number, or one register named twice.
-    InvalidOp = 9,
-    /// Fetch or branch target.
-    InvalidPc = 10,
-    /// Instruction, bundle, or instruction in a `rpt` body.
-    InvalidInstr = 12,
-}
-
-impl Exception {
-    /// The four-bit code.
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// Name as TVI spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Exception::Pbrk0 => "TEXCPT_PBRK0",
-            Exception::Pbrk1 => "TEXCPT_PBRK1",
-            Exception::Fp => "TEXCPT_FP",
-            Exception::Conflict => "TEXCPT_CONFLICT",
-            Exception::InvalidAddr => "TEXCPT_INVALID_ADDR",
-            Exception::InvalidOp => "TEXCPT_INVALID_OP",
-            Exception::InvalidPc => "TEXCPT_INVALID_PC",
-            Exception::InvalidInstr => "TEXCPT_INVALID_INSTR",
-        }
-    }
-
-    /// The exception with this code, if a worker can raise it.
-    pub const fn from_code(code: u32) -> Exception {
-        match code {
-            2 => Exception::Pbrk0,
-            3 => Exception::Pbrk1,
-            5 => Exception::Fp,
-            6 => Exception::Conflict,
-            8 => Exception::InvalidAddr,
-            9 => Exception::InvalidOp,
-            10 => Exception::InvalidPc,
-            _ => Exception::InvalidInstr,
         }
     }
 }
@@ -190,7 +133,11 @@ pub struct WorkerState {
     pub(crate) next: u32,
     /// Turns beyond the first that the executing group takes.
     pub(crate) extra_turns: u32,
+    /// Cycles that a misaligned branch target costs, when counted in cycles.
+    pub(crate) extra_cycles: u32,
     pub(crate) exit: Option<bool>,
+    /// A write to `$FP_CLR` that has not acted yet, and the groups it still waits for.
+    pub(crate) late_clear: Option<(u32, u8)>,
     pub(crate) pending: Pending,
 }
 
@@ -223,7 +170,9 @@ impl WorkerState {
             index,
             next: 0,
             extra_turns: 0,
+            extra_cycles: 0,
             exit: None,
+            late_clear: None,
             pending: Pending::default(),
         }
     }
@@ -239,6 +188,14 @@ impl WorkerState {
         self.fp_nfmt = fp[1] & 3;
         self.fp_scl = fp[2] & 0x3f;
         self.exit = None;
+    }
+
+    /// Registers without storage as copies of those with the same low bits (`unbacked_read`).
+    pub(crate) fn copy_unbacked(&mut self) {
+        self.mrf[14] = self.mrf[6];
+        for r in 8..14 {
+            self.arf[r] = self.arf[r - 8];
+        }
     }
 
     /// `$WSR` as read.
@@ -295,7 +252,7 @@ pub(crate) fn fetch_window(
 /// What the workers of one tile share besides memory.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    weights: [u64; 64],
+    pub(crate) weights: [u64; 64],
     /// `$DBG_DATA`.
     pub dbg_data: u32,
     pub(crate) decoded: super::weights::Decoded,
@@ -339,99 +296,5 @@ impl Shared {
     pub fn clear_weights(&mut self) {
         self.weights = [0; 64];
         self.decoded.invalidate();
-    }
-}
-
-/// How AMP and SLIC compute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum AmpMode {
-    /// Bit-exact by the assumptions in force: the judge.
-    #[default]
-    Exact,
-    /// f32 multiply and add without the window, denormal and NaN rules: close, not equal.
-    Fast,
-}
-
-/// The assumptions of `isa/README.md` 4 that touch workers, in the form that the executor tests.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    /// `qnan32`.
-    pub nan: Nan,
-    /// `minmax_two_qnan`: a fixed NaN instead of the first operand.
-    pub two_qnan_fixed: bool,
-    /// `dot_inner`.
-    pub inner: crate::arith::dot::Inner,
-    /// `dot_zero_sign`: -0 possible.
-    pub dot_minus_zero: bool,
-    /// `amp_sr`.
-    pub amp_sr: bool,
-    /// AMP and SLIC arithmetic.
-    pub amp: AmpMode,
-    /// `acc_raw`: subnormal patterns kept on write.
-    pub acc_raw: bool,
-    /// `prng_after_trap`: the advance of a trapping instruction is kept.
-    pub prng_kept: bool,
-    /// `store_on_exception`: the store of a faulting group happens.
-    pub store_commits: bool,
-    /// `brnzdec_fallthrough`: the counter stays 0 when not taken.
-    pub brnzdec_stays: bool,
-    /// `branch_misaligned_turn`.
-    pub misaligned: Misaligned,
-    /// `get_slots`.
-    pub get_turns: u32,
-    /// `transc_slots`: turns of f16v2exp and f16v2exp2.
-    pub exp16_turns: u32,
-    /// `gina_imm_layout`: bit number of SET.
-    pub gina_set_bit: u32,
-    /// `rpt_window_end`: REPEAT_END belongs to the window.
-    pub rpt_window_closed: bool,
-    /// `fetch_window_pc`: the window of a bundle counts from its aux word.
-    pub window_from_aux: bool,
-    /// `div_oflo_commit`: commit the infinity, then trap.
-    pub div_commits: bool,
-    /// `f8_to_f16_tiny`: zero instead of the least denormal.
-    pub f8_tiny_zero: bool,
-    /// `ln_pole`: overflow flag as well.
-    pub ln_pole_oflo: bool,
-    /// `fp_clr_immediate`: a write to `$FP_CLR` acts before the next group.
-    pub fp_clr_immediate: bool,
-}
-
-/// Assumption `branch_misaligned_turn`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Misaligned {
-    /// One turn for a taken branch to a bundle at 4 mod 8.
-    #[default]
-    Bundles,
-    /// Nothing.
-    Free,
-    /// One turn for every taken branch to 4 mod 8.
-    All,
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Model {
-            nan: Nan(crate::arith::f32ops::QNAN32),
-            two_qnan_fixed: false,
-            inner: crate::arith::dot::Inner::Window33,
-            dot_minus_zero: true,
-            amp_sr: false,
-            amp: AmpMode::Exact,
-            acc_raw: true,
-            prng_kept: true,
-            store_commits: true,
-            brnzdec_stays: false,
-            misaligned: Misaligned::Bundles,
-            get_turns: 1,
-            exp16_turns: 1,
-            gina_set_bit: 1,
-            rpt_window_closed: true,
-            window_from_aux: false,
-            div_commits: true,
-            f8_tiny_zero: false,
-            ln_pole_oflo: false,
-            fp_clr_immediate: true,
-        }
     }
 }
