@@ -3,4 +3,5 @@
 pub mod arith;
 pub mod decode;
 pub mod memory;
+pub mod replay;
 pub mod worker;
