@@ -4,6 +4,7 @@
 //! To add a subcommand: a module, a variant of [`Command`], an arm of [`Command::run`].
 
 mod asm;
+mod disasm;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -15,6 +16,7 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub enum Command {
     Asm(asm::Args),
+    Disasm(disasm::Args),
 }
 
 impl Command {
@@ -22,6 +24,7 @@ impl Command {
     pub fn run(self) -> Outcome {
         match self {
             Command::Asm(args) => asm::run(args),
+            Command::Disasm(args) => disasm::run(args),
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod asm;
 mod bundle;
 mod decode;
+pub mod disasm;
 mod encode;
 mod error;
 mod info;

@@ -304,6 +304,6 @@ impl Assembler<'_> {
 }
 
 /// True for both forms of `rpt`.
-pub(super) fn is_rpt(op: Op) -> bool {
+pub(crate) fn is_rpt(op: Op) -> bool {
     matches!(op, Op::RptMmmnZi | Op::RptMmmnZiZi)
 }

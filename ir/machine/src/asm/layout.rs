@@ -932,7 +932,7 @@ fn join(op: BinaryOp, a: Value, b: Value) -> Result<Value, String> {
 }
 
 /// How an address goes into operand `number` of a class, and in which word (byte offset).
-fn relocation(op: Op, number: usize) -> Option<(RelocationKind, u32)> {
+pub(crate) fn relocation(op: Op, number: usize) -> Option<(RelocationKind, u32)> {
     let info = op.info();
     if op == Op::SendPicP && number == 5 {
         return Some((

@@ -13,8 +13,8 @@
 //! `.p2align n` to `2^n`; code is padded with `nop`. A name set by `.set` or `=` may be set
 //! again, a use takes the value of its place. Comparisons give 1 or 0.
 //!
-//! Of the immediate forms of a mnemonic the signed one is taken where the value fits, else the
-//! zero-extended one, else the one that holds the top 12 bits. Values may depend on later labels;
+//! Of the immediate forms of a mnemonic the signed one is taken where the value fits, else the one
+//! that holds the top 12 bits, else the zero-extended one. Values may depend on later labels;
 //! they are chosen when all sizes are known.
 //!
 //! # Stages
@@ -31,6 +31,7 @@ mod expr;
 mod input;
 mod layout;
 mod lex;
+mod line;
 mod macros;
 mod operand;
 mod select;
@@ -43,8 +44,11 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
+pub(crate) use code::is_rpt;
 pub use diag::{Diagnostic, Diagnostics, Location, Severity};
 pub(crate) use expr::{apply_binary, apply_unary};
+pub(crate) use layout::relocation;
+pub(crate) use line::encode_line;
 
 use crate::Context;
 use crate::object::{LinkError, Object};

@@ -316,17 +316,19 @@ fn has_short_address(op: Op) -> bool {
         && info.operands[1].kind == OperandKind::M
 }
 
-/// Preference among immediate forms: signed, zero-extended, high.
+/// Preference among immediate forms: signed, high, zero-extended. The last two share only the
+/// value 0, for which the word vectors have the high form (`andc $a15, $a14, 0` = 0x52eff000).
 fn rank(op: Op) -> u8 {
     op.info()
         .operands
         .iter()
         .map(|o| match o.kind {
             OperandKind::Simm(_) => 0,
-            OperandKind::Immz12 => 2,
-            _ => 1,
+            OperandKind::Immz12 => 1,
+            _ => 2,
         })
-        .fold(1, |all: u8, one| if one == 1 { all } else { one })
+        .min()
+        .unwrap_or(2)
 }
 
 /// How far a class fits: operands that do, and the refusal of the first that does not.
