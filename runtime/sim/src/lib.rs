@@ -1,7 +1,15 @@
-//! The simulator of the chip.
+//! The simulator of the chip: executes the machine words of tile images and knows no tensor, no
+//! schedule and no kernel.
 
 pub mod arith;
+mod chip;
 pub mod decode;
+mod fault;
 pub mod memory;
 pub mod replay;
+mod store;
 pub mod worker;
+
+pub use chip::{BarrierReport, Breakdown, Options, RunReport, Simulator, TileReport};
+pub use fault::{Cause, ContextId, Failure, SimError};
+pub use worker::AmpMode;

@@ -1,0 +1,371 @@
+//! The chip: all tiles, the barriers between them, and the fabric.
+
+mod decoded;
+mod fabric;
+mod log;
+mod tile;
+
+pub use tile::Breakdown;
+
+use crate::decode::{CodeStore, DecodeModel};
+use crate::fault::{Cause, ContextId, Failure, SimError};
+use crate::memory::{TILE_BYTES, TileMemory};
+use crate::store::Store;
+use crate::worker::{AmpMode, Model};
+use fabric::{Delivery, Party, PortState};
+use ipucc_chip::{Assumptions, Chip, LogicalTile};
+use rayon::prelude::*;
+use std::sync::Arc;
+use tile::{Env, Status, Tile};
+
+/// How to simulate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// A tile that reaches this cycle stops the run.
+    pub cycle_limit: u64,
+    /// AMP arithmetic: exact (the judge) or fast.
+    pub amp: AmpMode,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { cycle_limit: 10_000_000_000, amp: AmpMode::Exact }
+    }
+}
+
+/// A barrier that fired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BarrierReport {
+    /// Zone.
+    pub zone: u32,
+    /// Cycle of the last arrival.
+    pub last_arrival: u64,
+    /// Cycle of the release.
+    pub release: u64,
+}
+
+/// What one tile did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TileReport {
+    /// Cycle of its branch to 0; `None` if it was not started.
+    pub end_cycle: Option<u64>,
+    /// Cycles by use.
+    pub breakdown: Breakdown,
+    /// Turns of all its workers.
+    pub worker_turns: u64,
+}
+
+/// A run that came to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunReport {
+    /// Cycle of the last tile's end.
+    pub cycles: u64,
+    /// By logical tile.
+    pub tiles: Vec<TileReport>,
+    /// Barriers in order.
+    pub barriers: Vec<BarrierReport>,
+}
+
+/// The first tiles of a C600 with their memory and fabric.
+pub struct Simulator {
+    chip: Chip,
+    assumptions: Assumptions,
+    model: Model,
+    options: Options,
+    store: Store,
+    tiles: Vec<Tile>,
+}
+
+impl Simulator {
+    /// A chip after reset: memory zero, nothing started.
+    ///
+    /// # Errors
+    /// The memory cannot be reserved.
+    pub fn new(
+        chip: Chip,
+        assumptions: Assumptions,
+        options: Options,
+    ) -> Result<Simulator, SimError> {
+        let code = Arc::new(CodeStore::new());
+        let decode = DecodeModel::new(&assumptions);
+        let model = Model::new(&assumptions, options.amp);
+        let tiles =
+            chip.logical_tiles().map(|id| Tile::new(id, code.clone(), decode)).collect();
+        let store = Store::new(chip.tiles() as usize)?;
+        Ok(Simulator { chip, assumptions, model, options, store, tiles })
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> Chip {
+        self.chip
+    }
+
+    /// Writes tile memory as a loader or host does.
+    ///
+    /// # Errors
+    /// No such tile, or the span is not populated.
+    pub fn write(&mut self, tile: LogicalTile, address: u32, bytes: &[u8]) -> Result<(), SimError> {
+        let missing = SimError::NoTile(tile.0, self.chip.tiles());
+        let state = self.tiles.get_mut(tile.index()).ok_or(missing.clone())?;
+        let memory = self.store.tile_mut(tile.index()).ok_or(missing)?;
+        if TileMemory::new(memory, &mut state.marks).write(address, bytes) {
+            Ok(())
+        } else {
+            Err(SimError::Unpopulated { address, bytes: bytes.len() })
+        }
+    }
+
+    /// Reads tile memory as a debugger or host does.
+    ///
+    /// # Errors
+    /// No such tile, or the span is not populated.
+    pub fn read(&self, tile: LogicalTile, address: u32, out: &mut [u8]) -> Result<(), SimError> {
+        let missing = SimError::NoTile(tile.0, self.chip.tiles());
+        let memory = self.store.tile(tile.index()).ok_or(missing)?;
+        let start = address.wrapping_sub(ipucc_chip::memory::BASE) as usize;
+        match start.checked_add(out.len()).and_then(|end| memory.get(start..end)) {
+            Some(bytes) => {
+                out.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => Err(SimError::Unpopulated { address, bytes: out.len() }),
+        }
+    }
+
+    /// MRF of a tile's supervisor, for dumps.
+    pub fn registers(&self, tile: LogicalTile) -> Option<&[u32]> {
+        self.tiles.get(tile.index()).map(Tile::registers)
+    }
+
+    /// Starts the supervisors of these tiles in cycle 0 at these byte addresses.
+    pub fn start(&mut self, entries: &[(LogicalTile, u32)]) {
+        for &(tile, entry) in entries {
+            if let Some(state) = self.tiles.get_mut(tile.index()) {
+                state.start(entry);
+            }
+        }
+    }
+
+    /// Runs until every started supervisor has ended.
+    ///
+    /// # Errors
+    /// A fault, a deadlock or the cycle limit; of several faults the earliest, then the lowest tile.
+    pub fn run(&mut self) -> Result<RunReport, Box<Failure>> {
+        let mut barriers = Vec::new();
+        loop {
+            self.advance()?;
+            if self.tiles.iter().any(|tile| tile.status == Status::RowEnd) {
+                self.exchange()?;
+                continue;
+            }
+            if let Some(barrier) = self.fire() {
+                barriers.push(barrier);
+                continue;
+            }
+            let done = |tile: &Tile| matches!(tile.status, Status::Ended { .. } | Status::Idle);
+            if self.tiles.iter().all(done) {
+                break;
+            }
+            return Err(self.deadlock());
+        }
+        let tiles: Vec<TileReport> = self
+            .tiles
+            .iter()
+            .map(|tile| TileReport {
+                end_cycle: match tile.status {
+                    Status::Ended { at } => Some(at),
+                    _ => None,
+                },
+                breakdown: tile.breakdown,
+                worker_turns: tile.worker_turns,
+            })
+            .collect();
+        let cycles = tiles.iter().filter_map(|tile| tile.end_cycle).max().unwrap_or(0);
+        Ok(RunReport { cycles, tiles, barriers })
+    }
+
+    /// Runs every tile that can go on to its next synchronisation.
+    fn advance(&mut self) -> Result<(), Box<Failure>> {
+        let env = Env {
+            assumptions: &self.assumptions,
+            model: &self.model,
+            limit: self.options.cycle_limit,
+        };
+        let mut work: Vec<(&mut Tile, &mut [u8; TILE_BYTES])> = self
+            .tiles
+            .iter_mut()
+            .zip(self.store.tiles_mut())
+            .filter(|(tile, _)| tile.status == Status::Running)
+            .collect();
+        let failed = work
+            .par_iter_mut()
+            .with_min_len(8)
+            .filter_map(|(tile, memory)| tile.run(memory, env).err())
+            .min_by_key(|failure| (failure.cycle, failure.tile.map(|tile| tile.0)));
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Delivers what the rows that have just ended sent and received.
+    fn exchange(&mut self) -> Result<(), Box<Failure>> {
+        let members: Vec<usize> = (0..self.tiles.len())
+            .filter(|&i| self.tiles[i].status == Status::RowEnd)
+            .collect();
+        let mut parties: Vec<Party<'_>> = members
+            .iter()
+            .map(|&i| {
+                let tile = &self.tiles[i];
+                Party {
+                    tile: i as u16,
+                    log: &tile.log,
+                    state: PortState { mux: tile.mux, pointer: tile.pointer, format: tile.format },
+                }
+            })
+            .collect();
+        let result = fabric::deliveries(&mut parties, &self.assumptions);
+        let states: Vec<PortState> = parties.iter().map(|party| party.state).collect();
+        drop(parties);
+        let deliveries = result.map_err(|(party, cycle, reason)| {
+            let tile = &self.tiles[members[party]];
+            Box::new(Failure {
+                tile: Some(tile.id),
+                context: ContextId::Supervisor,
+                pc: tile.pc,
+                instruction: String::new(),
+                cycle,
+                cause: Cause::Exchange(reason),
+            })
+        })?;
+        self.copy(&members, deliveries);
+        for (&i, state) in members.iter().zip(states) {
+            let tile = &mut self.tiles[i];
+            (tile.mux, tile.pointer, tile.format) = (state.mux, state.pointer, state.format);
+            tile.log = log::ExchangeLog::default();
+            tile.status = Status::Running;
+        }
+        Ok(())
+    }
+
+    /// Moves the bytes of a phase. An item is read when it leaves and written when it arrives, so
+    /// a tile may pass on what it received earlier in the phase.
+    fn copy(&mut self, members: &[usize], mut deliveries: Vec<Delivery>) {
+        let mut memories: Vec<TileMemory<'_>> = self
+            .tiles
+            .iter_mut()
+            .zip(self.store.tiles_mut())
+            .map(|(tile, bytes)| TileMemory::new(bytes, &mut tile.marks))
+            .collect();
+        let mut relays = false;
+        let mut written: Vec<Vec<(u32, u32)>> = members.iter().map(|_| Vec::new()).collect();
+        for d in &deliveries {
+            written[d.target].push((d.to, d.to + d.items * d.size));
+        }
+        for list in &mut written {
+            list.sort_unstable();
+        }
+        for d in &deliveries {
+            let (low, high) = (d.from, d.from + d.items * d.size);
+            relays |= written[d.source].iter().any(|&(a, b)| a < high && low < b);
+        }
+        let mut buffer = Vec::new();
+        if !relays {
+            // Nothing that is read is written: the order of writes to one place is all that counts.
+            deliveries.sort_by_key(|d| d.write);
+            for d in &deliveries {
+                buffer.resize((d.items * d.size) as usize, 0);
+                memories[members[d.source]].read(d.from, &mut buffer);
+                memories[members[d.target]].write(d.to, &buffer);
+            }
+            return;
+        }
+        // One item at a time, in time: (cycle, write before read, item).
+        let mut events: Vec<(u64, u8, usize, u32)> = Vec::new();
+        for (index, d) in deliveries.iter().enumerate() {
+            for k in 0..d.items {
+                events.push((d.read + k as u64, 1, index, k));
+                events.push((d.write + k as u64, 0, index, k));
+            }
+        }
+        events.sort_unstable();
+        let mut flight: Vec<Vec<[u8; 8]>> =
+            deliveries.iter().map(|d| vec![[0; 8]; d.items as usize]).collect();
+        for (_, read, index, k) in events {
+            let d = &deliveries[index];
+            let item = &mut flight[index][k as usize][..d.size as usize];
+            if read == 1 {
+                memories[members[d.source]].read(d.from + k * d.size, item);
+            } else {
+                memories[members[d.target]].write(d.to + k * d.size, item);
+            }
+        }
+    }
+
+    /// Fires the barrier that every tile waits for or has credit for.
+    fn fire(&mut self) -> Option<BarrierReport> {
+        let mut zone = None;
+        let mut last_arrival = 0;
+        for tile in &self.tiles {
+            match (tile.status, tile.credit()) {
+                (Status::Barrier { zone: z, since }, _) => {
+                    if zone.is_some_and(|other| other != z) {
+                        return None;
+                    }
+                    zone = Some(z);
+                    last_arrival = last_arrival.max(since);
+                }
+                (_, Some(posted)) => last_arrival = last_arrival.max(posted),
+                (Status::Idle, None) => {}
+                _ => return None,
+            }
+        }
+        let zone = zone?;
+        let release = last_arrival + u64::from(self.assumptions.sup_barrier);
+        let skew = u64::from(self.assumptions.sup_release_skew);
+        for tile in &mut self.tiles {
+            match tile.status {
+                Status::Barrier { since, .. } => {
+                    let row = tile.id.physical().row() as u64;
+                    tile.log = log::ExchangeLog::default();
+                    tile.resume(since, release + skew * row);
+                }
+                _ => {
+                    let none_left = tile.use_credit();
+                    if let (Status::Credit { since }, true) = (tile.status, none_left) {
+                        let wake = release + u64::from(self.assumptions.sup_ans_wake);
+                        tile.resume(since, wake.max(since));
+                    }
+                }
+            }
+        }
+        Some(BarrierReport { zone, last_arrival, release })
+    }
+
+    fn deadlock(&self) -> Box<Failure> {
+        let mut table = String::new();
+        let mut listed = 0;
+        for tile in &self.tiles {
+            let what = match tile.status {
+                Status::Barrier { zone, since } => {
+                    format!("waits at sync {zone} since cycle {since}")
+                }
+                Status::Credit { since } => format!("waits for its credit since cycle {since}"),
+                Status::Ended { at } => format!("ended in cycle {at}"),
+                Status::Idle | Status::Running | Status::RowEnd => continue,
+            };
+            listed += 1;
+            if listed <= 16 {
+                table.push_str(&format!("  tile {} (pc {:#x}) {what}\n", tile.id.0, tile.pc));
+            }
+        }
+        if listed > 16 {
+            table.push_str(&format!("  and {} more tiles\n", listed - 16));
+        }
+        Box::new(Failure {
+            tile: None,
+            context: ContextId::Supervisor,
+            pc: 0,
+            instruction: String::new(),
+            cycle: self.tiles.iter().map(|tile| tile.now).max().unwrap_or(0),
+            cause: Cause::Deadlock(table),
+        })
+    }
+}
