@@ -15,7 +15,6 @@ pub mod cost;
 pub mod kernel;
 mod layout;
 mod program;
-pub mod schedule;
 pub mod sram;
 
 pub use layout::{AxisCut, Distribution, Layout, LayoutKind, Shard};

@@ -28,7 +28,12 @@ impl Store {
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
         // SAFETY: an anonymous private mapping at an address of the system's choice.
         let base = unsafe {
-            mmap_anonymous(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, flags)
+            mmap_anonymous(
+                None,
+                length,
+                ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
+                flags,
+            )
         }
         .map_err(|error| SimError::Memory(error.to_string()))?;
         Ok(Store { base, bytes })
@@ -37,9 +42,8 @@ impl Store {
     /// Memory of every tile, in logical order.
     pub fn tiles_mut(&mut self) -> impl Iterator<Item = &mut [u8; TILE_BYTES]> {
         // SAFETY: the mapping is `bytes` long, initialised (zero) and borrowed exclusively.
-        let all = unsafe {
-            std::slice::from_raw_parts_mut(self.base.as_ptr().cast::<u8>(), self.bytes)
-        };
+        let all =
+            unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().cast::<u8>(), self.bytes) };
         all.as_chunks_mut::<TILE_BYTES>().0.iter_mut()
     }
 

@@ -58,5 +58,10 @@ fn fresh(word: u32, second: u32) -> Option<Decoded> {
             | Op::SendPicP
     );
     let micro = lower_main(&inst).filter(|micro| micro.main().is_common());
-    Some(Decoded { inst, micro, words: words as u32, exchange })
+    Some(Decoded {
+        inst,
+        micro,
+        words: words as u32,
+        exchange,
+    })
 }

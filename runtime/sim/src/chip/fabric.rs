@@ -100,8 +100,13 @@ fn receive(
 ) -> Result<(), Fault> {
     let own = physical(&parties[target]);
     for pair in [false, true] {
-        let mut selects: Vec<SelectEvent> =
-            parties[target].log.selects.iter().copied().filter(|s| s.pair == pair).collect();
+        let mut selects: Vec<SelectEvent> = parties[target]
+            .log
+            .selects
+            .iter()
+            .copied()
+            .filter(|s| s.pair == pair)
+            .collect();
         if selects.is_empty() {
             continue;
         }
@@ -118,10 +123,15 @@ fn receive(
                 let reason = format!("source {} stays selected when the row ends", select.source);
                 return Err((target, select.at, reason));
             };
-            let number = if pair { select.source ^ (own.0 & 2) } else { select.source };
+            let number = if pair {
+                select.source ^ (own.0 & 2)
+            } else {
+                select.source
+            };
             let source = index.get(number as usize).copied().unwrap_or(usize::MAX);
             if source == usize::MAX {
-                let reason = format!("the selected source {number} is no tile that sends in this phase");
+                let reason =
+                    format!("the selected source {number} is no tile that sends in this phase");
                 return Err((target, select.at, reason));
             }
             let members = if pair {
@@ -134,10 +144,22 @@ fn receive(
             } else {
                 vec![target]
             };
-            window(parties, (source, target), &members, (select.at, end), pair, arrivals)?;
+            window(
+                parties,
+                (source, target),
+                &members,
+                (select.at, end),
+                pair,
+                arrivals,
+            )?;
         }
     }
-    let last = parties[target].log.selects.iter().filter(|s| !s.pair).max_by_key(|s| s.at);
+    let last = parties[target]
+        .log
+        .selects
+        .iter()
+        .filter(|s| !s.pair)
+        .max_by_key(|s| s.at);
     if let Some(last) = last {
         parties[target].state.mux = last.source;
     }
@@ -255,7 +277,9 @@ fn store(
                 return Err((target, now, reason));
             }
             let left = arrival.items - done;
-            let items = next.map_or(left, |next| left.min((next - now).min(u32::MAX as u64) as u32));
+            let items = next.map_or(left, |next| {
+                left.min((next - now).min(u32::MAX as u64) as u32)
+            });
             let size = if arrival.wide { 8 } else { 4 };
             let to = state.pointer.unwrap_or(0);
             if !memory::is_populated(to, items * size) || to % size != 0 {
@@ -300,8 +324,16 @@ fn units(address: u32, bytes: u32, a: &Assumptions) -> std::ops::RangeInclusive<
         ipucc_chip::assumptions::ClashUnit::Pair => {
             memory::exchange_unit(address)..=memory::exchange_unit(last)
         }
-        ipucc_chip::assumptions::ClashUnit::Element if bytes > 8 || address < memory::INTERLEAVED_BASE => {
-            let pair = |element: u32| if element < 13 { element } else { (element - 13) & !1 | 13 };
+        ipucc_chip::assumptions::ClashUnit::Element
+            if bytes > 8 || address < memory::INTERLEAVED_BASE =>
+        {
+            let pair = |element: u32| {
+                if element < 13 {
+                    element
+                } else {
+                    (element - 13) & !1 | 13
+                }
+            };
             let (low, high) = (memory::element(address), memory::element(last));
             pair(low).min(low)..=high.max(pair(high) + u32::from(high >= 13))
         }
@@ -323,7 +355,10 @@ fn clashes(parties: &[Party<'_>], all: &[Delivery], a: &Assumptions) -> Result<(
         writes[delivery.target].push(delivery);
     }
     for (index, party) in parties.iter().enumerate() {
-        let code = party.log.code.map(|(low, high)| units(low, high - low + 1, a));
+        let code = party
+            .log
+            .code
+            .map(|(low, high)| units(low, high - low + 1, a));
         for delivery in &writes[index] {
             let span = units(delivery.to, delivery.items * delivery.size, a);
             if code.as_ref().is_some_and(|code| meet(code, &span)) {
@@ -340,7 +375,8 @@ fn clashes(parties: &[Party<'_>], all: &[Delivery], a: &Assumptions) -> Result<(
             }
             let span = units(send.address, bytes, a);
             if code.as_ref().is_some_and(|code| meet(code, &span)) {
-                let reason = "the source of a send lies in the element of the running row (conflict)";
+                let reason =
+                    "the source of a send lies in the element of the running row (conflict)";
                 return Err((index, send.first, reason.into()));
             }
             let (from, until) = (send.first - 1, send.first + send.items as u64 - 1);
@@ -348,7 +384,12 @@ fn clashes(parties: &[Party<'_>], all: &[Delivery], a: &Assumptions) -> Result<(
                 let low = delivery.write;
                 let high = low + delivery.items as u64 + fabric::WRITE_GUARD as u64;
                 let together = low < until && from < high;
-                if together && meet(&span, &units(delivery.to, delivery.items * delivery.size, a)) {
+                if together
+                    && meet(
+                        &span,
+                        &units(delivery.to, delivery.items * delivery.size, a),
+                    )
+                {
                     let reason = "a send reads an element that a receive writes (conflict)";
                     return Err((index, send.first, reason.into()));
                 }

@@ -25,11 +25,17 @@ pub struct Options {
     pub cycle_limit: u64,
     /// AMP arithmetic: exact (the judge) or fast.
     pub amp: AmpMode,
+    /// Keep the turns of every launch of workers for the report.
+    pub record_launches: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { cycle_limit: 10_000_000_000, amp: AmpMode::Exact }
+        Options {
+            cycle_limit: 10_000_000_000,
+            amp: AmpMode::Exact,
+            record_launches: false,
+        }
     }
 }
 
@@ -45,7 +51,7 @@ pub struct BarrierReport {
 }
 
 /// What one tile did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TileReport {
     /// Cycle of its branch to 0; `None` if it was not started.
     pub end_cycle: Option<u64>,
@@ -53,6 +59,8 @@ pub struct TileReport {
     pub breakdown: Breakdown,
     /// Turns of all its workers.
     pub worker_turns: u64,
+    /// Turns of the six workers by launch, if they were recorded.
+    pub launches: Vec<[u64; 6]>,
 }
 
 /// A run that came to its end.
@@ -89,10 +97,19 @@ impl Simulator {
         let code = Arc::new(CodeStore::new());
         let decode = DecodeModel::new(&assumptions);
         let model = Model::new(&assumptions, options.amp);
-        let tiles =
-            chip.logical_tiles().map(|id| Tile::new(id, code.clone(), decode)).collect();
+        let tiles = chip
+            .logical_tiles()
+            .map(|id| Tile::new(id, code.clone(), decode))
+            .collect();
         let store = Store::new(chip.tiles() as usize)?;
-        Ok(Simulator { chip, assumptions, model, options, store, tiles })
+        Ok(Simulator {
+            chip,
+            assumptions,
+            model,
+            options,
+            store,
+            tiles,
+        })
     }
 
     /// The chip.
@@ -111,7 +128,10 @@ impl Simulator {
         if TileMemory::new(memory, &mut state.marks).write(address, bytes) {
             Ok(())
         } else {
-            Err(SimError::Unpopulated { address, bytes: bytes.len() })
+            Err(SimError::Unpopulated {
+                address,
+                bytes: bytes.len(),
+            })
         }
     }
 
@@ -123,12 +143,18 @@ impl Simulator {
         let missing = SimError::NoTile(tile.0, self.chip.tiles());
         let memory = self.store.tile(tile.index()).ok_or(missing)?;
         let start = address.wrapping_sub(ipucc_chip::memory::BASE) as usize;
-        match start.checked_add(out.len()).and_then(|end| memory.get(start..end)) {
+        match start
+            .checked_add(out.len())
+            .and_then(|end| memory.get(start..end))
+        {
             Some(bytes) => {
                 out.copy_from_slice(bytes);
                 Ok(())
             }
-            None => Err(SimError::Unpopulated { address, bytes: out.len() }),
+            None => Err(SimError::Unpopulated {
+                address,
+                bytes: out.len(),
+            }),
         }
     }
 
@@ -178,10 +204,19 @@ impl Simulator {
                 },
                 breakdown: tile.breakdown,
                 worker_turns: tile.worker_turns,
+                launches: tile.launches.clone(),
             })
             .collect();
-        let cycles = tiles.iter().filter_map(|tile| tile.end_cycle).max().unwrap_or(0);
-        Ok(RunReport { cycles, tiles, barriers })
+        let cycles = tiles
+            .iter()
+            .filter_map(|tile| tile.end_cycle)
+            .max()
+            .unwrap_or(0);
+        Ok(RunReport {
+            cycles,
+            tiles,
+            barriers,
+        })
     }
 
     /// Runs every tile that can go on to its next synchronisation.
@@ -190,6 +225,7 @@ impl Simulator {
             assumptions: &self.assumptions,
             model: &self.model,
             limit: self.options.cycle_limit,
+            record_launches: self.options.record_launches,
         };
         let mut work: Vec<(&mut Tile, &mut [u8; TILE_BYTES])> = self
             .tiles
@@ -217,7 +253,11 @@ impl Simulator {
                 Party {
                     tile: i as u16,
                     log: &tile.log,
-                    state: PortState { mux: tile.mux, pointer: tile.pointer, format: tile.format },
+                    state: PortState {
+                        mux: tile.mux,
+                        pointer: tile.pointer,
+                        format: tile.format,
+                    },
                 }
             })
             .collect();
@@ -286,8 +326,10 @@ impl Simulator {
             }
         }
         events.sort_unstable();
-        let mut flight: Vec<Vec<[u8; 8]>> =
-            deliveries.iter().map(|d| vec![[0; 8]; d.items as usize]).collect();
+        let mut flight: Vec<Vec<[u8; 8]>> = deliveries
+            .iter()
+            .map(|d| vec![[0; 8]; d.items as usize])
+            .collect();
         for (_, read, index, k) in events {
             let d = &deliveries[index];
             let item = &mut flight[index][k as usize][..d.size as usize];
@@ -336,7 +378,11 @@ impl Simulator {
                 }
             }
         }
-        Some(BarrierReport { zone, last_arrival, release })
+        Some(BarrierReport {
+            zone,
+            last_arrival,
+            release,
+        })
     }
 
     fn deadlock(&self) -> Box<Failure> {
@@ -353,7 +399,10 @@ impl Simulator {
             };
             listed += 1;
             if listed <= 16 {
-                table.push_str(&format!("  tile {} (pc {:#x}) {what}\n", tile.id.0, tile.pc));
+                table.push_str(&format!(
+                    "  tile {} (pc {:#x}) {what}\n",
+                    tile.id.0, tile.pc
+                ));
             }
         }
         if listed > 16 {

@@ -10,7 +10,8 @@ use crate::decode::{CodeCache, CodeStore, DecodeModel};
 use crate::fault::{Cause, ContextId, Failure};
 use crate::memory::{CodeMarks, FetchWindow, TILE_BYTES, TileMemory};
 use crate::worker::{
-    self, CommonContext, Flow, Model, Raised, Registers, Shared, StopReason, WorkerState, exec_common,
+    self, CommonContext, Flow, Model, Raised, Registers, Shared, StopReason, WorkerState,
+    exec_common,
 };
 use ipucc_chip::exception::Exception;
 use ipucc_chip::{Assumptions, LogicalTile, csr, memory, timing};
@@ -89,6 +90,8 @@ pub struct Tile {
     pub breakdown: Breakdown,
     /// Issue groups executed by workers.
     pub worker_turns: u64,
+    /// Turns of the six workers by launch, if they are recorded.
+    pub launches: Vec<[u64; WORKERS]>,
     mrf: Registers,
     producers: [Option<Producer>; 16],
     csr: Box<[u32; 256]>,
@@ -114,6 +117,8 @@ pub struct Env<'e> {
     pub model: &'e Model,
     /// Largest cycle number.
     pub limit: u64,
+    /// Record the turns of every launch.
+    pub record_launches: bool,
 }
 
 impl Tile {
@@ -132,6 +137,7 @@ impl Tile {
             format: 0,
             breakdown: Breakdown::default(),
             worker_turns: 0,
+            launches: Vec::new(),
             mrf: [0; 32],
             producers: [None; 16],
             csr,
@@ -159,6 +165,7 @@ impl Tile {
         self.launched = 0;
         self.breakdown = Breakdown::default();
         self.worker_turns = 0;
+        self.launches.clear();
     }
 
     /// Credits and the cycle in which the oldest was posted.
@@ -214,7 +221,13 @@ impl Tile {
     }
 
     fn exception(&self, inst: Option<&Inst>, exception: Exception, detail: &str) -> Box<Failure> {
-        self.fail(inst, Cause::Exception { exception, detail: detail.to_owned() })
+        self.fail(
+            inst,
+            Cause::Exception {
+                exception,
+                detail: detail.to_owned(),
+            },
+        )
     }
 
     /// The first cycle from `earliest` on in which the supervisor owns the slot.
@@ -244,8 +257,10 @@ impl Tile {
         let mut earliest = self.now;
         // The wait of an exchange `put` for its operand is inside its 13 cycles.
         if !exchange_put {
-            let last_register =
-                info.operands.iter().rposition(|operand| operand.kind == OperandKind::M);
+            let last_register = info
+                .operands
+                .iter()
+                .rposition(|operand| operand.kind == OperandKind::M);
             for (index, operand) in info.operands.iter().enumerate() {
                 if operand.kind != OperandKind::M || operand.role == Role::Def {
                     continue;
@@ -265,13 +280,20 @@ impl Tile {
         if self.now > env.limit {
             return Err(self.fail(None, Cause::Limit(env.limit)));
         }
-        let executable = self.pc & 3 == 0 && (memory::BASE..memory::EXECUTABLE_END).contains(&self.pc);
+        let executable =
+            self.pc & 3 == 0 && (memory::BASE..memory::EXECUTABLE_END).contains(&self.pc);
         let Some(word) = mem.word(self.pc).filter(|_| executable) else {
             return Err(self.exception(None, Exception::InvalidPc, "no executable memory here"));
         };
         let second = mem.word(self.pc + 4).unwrap_or(0);
         let decoded = decode(word, second);
-        let Some(Decoded { inst, micro, words, exchange }) = decoded else {
+        let Some(Decoded {
+            inst,
+            micro,
+            words,
+            exchange,
+        }) = decoded
+        else {
             let detail = format!("the word {word:#010x} is no supervisor instruction");
             return Err(self.exception(None, Exception::InvalidInstruction, &detail));
         };
@@ -319,9 +341,11 @@ impl Tile {
                     (next, cost)
                 }
                 Ok(Flow::Taken(target)) => (target, a.sup_branch),
-                Err(Raised { exception: Exception::InvalidPc, detail: Some(0), .. })
-                    if info.flags.control =>
-                {
+                Err(Raised {
+                    exception: Exception::InvalidPc,
+                    detail: Some(0),
+                    ..
+                }) if info.flags.control => {
                     self.status = Status::Ended { at: issue };
                     self.breakdown.supervisor += issue - before;
                     return Ok(());
@@ -418,6 +442,9 @@ impl Tile {
                     return Err(self.exception(Some(inst), Exception::InvalidInstruction, detail));
                 }
                 self.launched = issue;
+                if env.record_launches {
+                    self.launches.push([0; WORKERS]);
+                }
                 if all {
                     for w in 0..WORKERS {
                         let vertex = base.wrapping_add(4 * op2 * w as u32);
@@ -444,7 +471,11 @@ impl Tile {
             }
             Op::SyncMmmnZi => return self.sync(inst, before, env),
             Op::TrapMmmnZi => {
-                let exception = if op0 & 1 == 0 { Exception::Trap0 } else { Exception::Trap1 };
+                let exception = if op0 & 1 == 0 {
+                    Exception::Trap0
+                } else {
+                    Exception::Trap1
+                };
                 return Err(self.exception(Some(inst), exception, "trap instruction"));
             }
             _ => {
@@ -476,14 +507,22 @@ impl Tile {
                 if self.log.is_empty() {
                     self.mux = value as u16;
                 } else {
-                    let event = SelectEvent { at: issue, source: value as u16, pair: false };
+                    let event = SelectEvent {
+                        at: issue,
+                        source: value as u16,
+                        pair: false,
+                    };
                     self.log.selects.push(event);
                 }
                 self.csr[number as usize] = value & known.writable;
             }
             _ => self.csr[number as usize] = value & known.writable,
         }
-        Ok(if csr::EXCHANGE.contains(&number) { a.sup_put_exch } else { a.sup_put })
+        Ok(if csr::EXCHANGE.contains(&number) {
+            a.sup_put_exch
+        } else {
+            a.sup_put
+        })
     }
 
     fn load_weights(&mut self, inst: &Inst, mem: &TileMemory<'_>) -> Result<(), Box<Failure>> {
@@ -495,14 +534,26 @@ impl Tile {
             Err(this.exception(Some(inst), exception, &detail))
         };
         if index >= csr::WEIGHTS || wide && index & 1 != 0 {
-            return bad(self, Exception::InvalidOperand, format!("weight register {index}"));
+            return bad(
+                self,
+                Exception::InvalidOperand,
+                format!("weight register {index}"),
+            );
         }
         let region = !wide || address >= memory::INTERLEAVED_BASE;
         if !memory::is_populated(address, bytes) || address & (bytes - 1) != 0 || !region {
-            return bad(self, Exception::InvalidAddress, format!("$CCCSLOAD is {address:#x}"));
+            return bad(
+                self,
+                Exception::InvalidAddress,
+                format!("$CCCSLOAD is {address:#x}"),
+            );
         }
         if FetchWindow::supervisor(self.pc).clashes(address) {
-            return bad(self, Exception::Conflict, format!("weights at {address:#x} beside code"));
+            return bad(
+                self,
+                Exception::Conflict,
+                format!("weights at {address:#x} beside code"),
+            );
         }
         for part in 0..bytes / 8 {
             let [low, high] = mem.pair(address + 8 * part);
@@ -523,8 +574,12 @@ impl Tile {
         env: Env<'_>,
     ) -> Result<(), Box<Failure>> {
         let a = env.assumptions;
-        let fp = [csr::number::FP_ICTL, csr::number::FP_INFMT, csr::number::FP_ISCL]
-            .map(|number| self.csr[number as usize]);
+        let fp = [
+            csr::number::FP_ICTL,
+            csr::number::FP_INFMT,
+            csr::number::FP_ISCL,
+        ]
+        .map(|number| self.csr[number as usize]);
         let worker_base = self.csr[csr::WORKER_BASES as usize + w];
         let (turns, cycles) = worker::misaligned_entry(entry, mem, env.model);
         let worker = &mut self.workers[w];
@@ -536,8 +591,19 @@ impl Tile {
         }
         start += 6 * u64::from(turns) + u64::from(cycles);
         let turns = env.limit.saturating_sub(start) / 6 + 1;
-        let stop = worker::run(worker, &mut self.shared, mem, &mut self.cache, env.model, start, turns);
+        let stop = worker::run(
+            worker,
+            &mut self.shared,
+            mem,
+            &mut self.cache,
+            env.model,
+            start,
+            turns,
+        );
         self.worker_turns += stop.turns;
+        if let Some(launch) = self.launches.last_mut() {
+            launch[w] = stop.turns;
+        }
         match stop.reason {
             StopReason::Exited { .. } => {
                 let exit = start + stop.cycles - 6;
@@ -557,9 +623,14 @@ impl Tile {
                     tile: Some(self.id),
                     context: ContextId::Worker(w as u8),
                     pc: info.pc,
-                    instruction: group.map(|(group, _)| group.to_string()).unwrap_or_default(),
+                    instruction: group
+                        .map(|(group, _)| group.to_string())
+                        .unwrap_or_default(),
                     cycle: info.cycle,
-                    cause: Cause::Exception { exception: info.exception, detail },
+                    cause: Cause::Exception {
+                        exception: info.exception,
+                        detail,
+                    },
                 }))
             }
         }
@@ -624,7 +695,11 @@ impl Tile {
         }
         let last = self.pc + 4 * words - 1;
         let code = self.log.code.get_or_insert((self.pc, last));
-        *code = (code.0.min(self.pc), code.1.max(last + u32::from(timing::SUPERVISOR_FETCH_BYTES as u16)));
+        *code = (
+            code.0.min(self.pc),
+            code.1
+                .max(last + u32::from(timing::SUPERVISOR_FETCH_BYTES as u16)),
+        );
         let [op0, op1, op2, op3, op4, op5] = inst.operands;
         let cycles = match inst.op {
             Op::DelayMmmnZi => op0 as u64 + 1,
@@ -679,14 +754,24 @@ impl Tile {
     fn pic(&mut self, at: u64, selector: u32, value: u32) {
         self.log.stores.push(if selector == 0 {
             let base = self.csr[csr::number::INCOMING_BASE as usize];
-            StoreEvent::Pointer { at, address: (value << 2).wrapping_add(base) }
+            StoreEvent::Pointer {
+                at,
+                address: (value << 2).wrapping_add(base),
+            }
         } else {
-            StoreEvent::Format { at, value: value as u8 }
+            StoreEvent::Format {
+                at,
+                value: value as u8,
+            }
         });
     }
 
     fn xpic(&mut self, at: u64, selector: u32, value: u32) {
-        let event = SelectEvent { at, source: value as u16, pair: selector == 1 };
+        let event = SelectEvent {
+            at,
+            source: value as u16,
+            pair: selector == 1,
+        };
         self.log.selects.push(event);
     }
 
@@ -703,7 +788,11 @@ impl Tile {
                 let wide = control & 4 != 0;
                 let base = self.csr[csr::number::OUTGOING_BASE as usize];
                 let unit = if wide { 3 } else { 2 };
-                ((field << unit).wrapping_add(base), (control & 3) as u8, wide)
+                (
+                    (field << unit).wrapping_add(base),
+                    (control & 3) as u8,
+                    wide,
+                )
             }
             (None, Some(stream)) => stream,
             (None, None) => {
@@ -712,7 +801,13 @@ impl Tile {
             }
         };
         let size = if wide { 8 } else { 4 };
-        self.log.sends.push(SendSpan { first: start + 1, items, address: from, directions, wide });
+        self.log.sends.push(SendSpan {
+            first: start + 1,
+            items,
+            address: from,
+            directions,
+            wide,
+        });
         self.stream = Some((from.wrapping_add(items * size), directions, wide));
         Ok(())
     }
