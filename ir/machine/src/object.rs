@@ -614,6 +614,9 @@ impl Object {
             .symbols
             .get_index(relocation.symbol)
             .map_or("?", |(name, _)| name);
+        if name.starts_with(".Lexpression") {
+            return "the value of this expression".to_string();
+        }
         match relocation.addend {
             0 => format!("`{name}`"),
             addend if addend < 0 => format!("`{name} - {}`", i64::from(addend).abs()),

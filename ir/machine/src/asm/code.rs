@@ -254,7 +254,7 @@ impl Assembler<'_> {
                     &first.span,
                     format!(
                         "`{}` is an aux-lane instruction and must be the second of its bundle",
-                        first.pending.op().info().mnemonic
+                        first.pending.shown()
                     ),
                     None,
                     Some("swap the members, or put `.allow_optimizations` before it".to_string()),
@@ -267,8 +267,8 @@ impl Assembler<'_> {
                     &second.span,
                     format!(
                         "both members of the bundle are {name}-lane instructions: `{}` and `{}`",
-                        first.pending.op().info().mnemonic,
-                        second.pending.op().info().mnemonic
+                        first.pending.shown(),
+                        second.pending.shown()
                     ),
                 );
                 return self.push_code(Code::Bad, 8, &span, &span);

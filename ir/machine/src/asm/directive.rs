@@ -257,8 +257,7 @@ impl Assembler<'_> {
     /// Reports an open bundle before something that cannot stand in one.
     fn leave_bundle_for(&mut self, span: &Span) {
         if self.bundle.is_some() {
-            self.error(span, "this directive cannot stand inside a bundle");
-            self.bundle = None;
+            self.in_bundle(span, "this directive cannot stand inside a bundle");
         }
     }
 
@@ -432,10 +431,20 @@ impl Assembler<'_> {
         self.push(Item::Bytes(bytes.to_vec()), size, span);
     }
 
+    /// Reports something that cannot stand in the open bundle; after two members it is the brace
+    /// that is missing.
+    fn in_bundle(&mut self, span: &Span, message: &str) {
+        if self.bundle.as_ref().is_some_and(|b| b.members.len() == 2) {
+            self.drop_open_bundle();
+        } else {
+            self.error(span, message);
+            self.spoil_bundle();
+        }
+    }
+
     fn leave_bundle_for_data(&mut self, span: &Span) {
         if self.bundle.is_some() {
-            self.error(span, "data cannot stand inside a bundle");
-            self.bundle = None;
+            self.in_bundle(span, "data cannot stand inside a bundle");
         }
     }
 
@@ -703,8 +712,7 @@ impl Assembler<'_> {
             None => None,
         };
         if self.bundle.is_some() {
-            self.error(span, "an alignment cannot stand inside a bundle");
-            self.bundle = None;
+            self.in_bundle(span, "an alignment cannot stand inside a bundle");
         }
         let section = &mut self.sections[self.current];
         section.align = section.align.max(to);

@@ -243,7 +243,8 @@ impl Assembler<'_> {
             Node::Near(number, index) => {
                 match self.near.get(number).and_then(|n| n.get(*index as usize)) {
                     Some(at) => self.pos_value(*at, layout),
-                    None => return Err(format!("there is no label `{number}:`")),
+                    // `check_near` has reported it.
+                    None => Value::Absolute(0),
                 }
             }
             Node::Symbol(id) => match &self.symbols.get(*id).def {
@@ -761,7 +762,10 @@ impl Assembler<'_> {
                         // An alias of something outside, or an expression over addresses.
                         Ok(other) => later.push((name.clone(), other.leaves())),
                         Err(message) => {
-                            if let Some(span) = symbol.defined_at.clone() {
+                            // A use has reported it.
+                            if !self.has_errors()
+                                && let Some(span) = symbol.defined_at.clone()
+                            {
                                 self.error(&span, message);
                             }
                             continue;

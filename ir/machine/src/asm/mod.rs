@@ -138,7 +138,13 @@ impl Assembly {
             label: String::new(),
             location,
             notes: Vec::new(),
-            help: None,
+            help: match error {
+                LinkError::Undefined { .. } => Some(
+                    "it is declared as a symbol of another object; `-o` keeps it for the linker"
+                        .to_string(),
+                ),
+                _ => None,
+            },
         }
     }
 }
@@ -617,6 +623,15 @@ impl Assembler<'_> {
             }
             return;
         }
+        // The same statement may be expanded many times.
+        let location = self.location(span);
+        let known = self
+            .diagnostics
+            .iter()
+            .any(|d| d.message == message && d.location == location);
+        if known {
+            return;
+        }
         let mut notes = Vec::new();
         if let Some((text, span)) = note {
             notes.push((text, Some(self.location(&span))));
@@ -640,7 +655,7 @@ impl Assembler<'_> {
             severity,
             message,
             label: String::new(),
-            location: self.location(span),
+            location,
             notes,
             help,
         });
@@ -648,12 +663,13 @@ impl Assembler<'_> {
 
     fn location(&self, span: &Span) -> Location {
         let loc = span.stmt.loc;
-        let (text, start, end) = if loc.expansion == 0 {
+        let (text, start, end) = if span.stmt.is_made() && loc.expansion != 0 {
+            let (text, at) = span.stmt.made_text();
+            (text, at + span.start, at + span.end)
+        } else {
             let text = self.lines.get(loc.physical as usize).copied().unwrap_or("");
             let text = text.strip_suffix('\r').unwrap_or(text);
             (text, loc.column + span.start, loc.column + span.end)
-        } else {
-            (span.stmt.text(), span.start, span.end)
         };
         let chars = |to: u32| {
             text.char_indices()

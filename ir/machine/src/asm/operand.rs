@@ -164,6 +164,9 @@ fn unknown_name(name: &str) -> String {
              multiple of 4, broadcasts are `:B`, `:BL` and `:BU` of `$a` registers"
         );
     }
+    if name[1..].bytes().all(|b| b.is_ascii_digit()) && name.starts_with(['m', 'a']) {
+        return format!("`${name}` is no register: they are `$m0`..`$m15` and `$a0`..`$a15`");
+    }
     let known = csr::TABLE.iter().map(|csr| csr.name).chain([
         "mzero",
         "azero",

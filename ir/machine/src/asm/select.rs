@@ -291,19 +291,25 @@ fn wrong_count(mnemonic: &str, wanted: usize, operands: &[Operand]) -> Refusal {
 
 fn wrong_context(mnemonic: &str, op: Op, context: Context) -> Refusal {
     let info = op.info();
+    let some_known = Op::by_mnemonic(mnemonic).iter().any(|o| context.knows(*o));
+    let which = if some_known {
+        " with these operands"
+    } else {
+        ""
+    };
     match (context, info.lane) {
         (Context::Supervisor, Lane::Aux) => Refusal::new(format!(
             "`{mnemonic}` is an aux-lane instruction; the supervisor has no aux lane"
         ))
         .help("put it in code behind `.worker`"),
-        (Context::Supervisor, Lane::Main) => Refusal::new(format!(
-            "the supervisor cannot execute `{mnemonic}` with these operands"
-        ))
-        .help("it is a worker instruction; put it in code behind `.worker`"),
-        (Context::Worker, _) => Refusal::new(format!(
-            "a worker cannot execute `{mnemonic}` with these operands"
-        ))
-        .help("it is a supervisor instruction; put it in code behind `.supervisor`"),
+        (Context::Supervisor, Lane::Main) => {
+            Refusal::new(format!("the supervisor cannot execute `{mnemonic}`{which}"))
+                .help("it is a worker instruction; put it in code behind `.worker`")
+        }
+        (Context::Worker, _) => {
+            Refusal::new(format!("a worker cannot execute `{mnemonic}`{which}"))
+                .help("it is a supervisor instruction; put it in code behind `.supervisor`")
+        }
     }
 }
 
@@ -514,7 +520,13 @@ fn fit_one(op: Op, info: &OperandInfo, operand: &Operand, context: Context) -> R
             };
             if !here {
                 return Err((
-                    format!("cannot be `${name}`: a {context} has no such register"),
+                    format!(
+                        "cannot be `${name}`: {} has no such register",
+                        match context {
+                            Context::Supervisor => "the supervisor",
+                            Context::Worker => "a worker",
+                        }
+                    ),
                     None,
                 ));
             }
@@ -623,6 +635,15 @@ impl Pending {
                 ranges.join(" or ")
             ),
             help: None,
+        }
+    }
+
+    /// The mnemonic for messages.
+    pub fn shown(&self) -> &'static str {
+        match self.ready {
+            Some(inst) if inst.op == Op::SetziMmmnZi && inst.operands[..2] == [14, 0] => "nop",
+            Some(inst) if inst.op == Op::SetziAaanZi && inst.operands[..2] == [13, 0] => "fnop",
+            _ => self.op().info().mnemonic,
         }
     }
 

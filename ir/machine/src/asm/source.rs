@@ -26,6 +26,7 @@ pub(super) struct Stmt {
     buffer: Rc<str>,
     start: u32,
     end: u32,
+    made: bool,
     /// Where it stands.
     pub loc: Loc,
     /// True if a line end follows (and not `;`).
@@ -40,6 +41,7 @@ impl Stmt {
             buffer: text.into(),
             start: 0,
             end,
+            made: true,
             loc,
             ends_line,
         }
@@ -48,6 +50,16 @@ impl Stmt {
     /// The text without separators.
     pub fn text(&self) -> &str {
         &self.buffer[self.start as usize..self.end as usize]
+    }
+
+    /// True if the text is no piece of the input but was made by an expansion.
+    pub fn is_made(&self) -> bool {
+        self.made
+    }
+
+    /// The whole text of a statement of an expansion, and where this part of it starts.
+    pub fn made_text(&self) -> (&str, u32) {
+        (&self.buffer, self.start)
     }
 
     /// The part of the statement from byte `at` on.
@@ -125,6 +137,7 @@ pub(super) fn split(text: &str, file: &str) -> Source {
                 buffer: buffer.clone(),
                 start: (start + from) as u32,
                 end: (start + to) as u32,
+                made: false,
                 loc: Loc {
                     file,
                     line,
