@@ -127,7 +127,13 @@ fn operand(cursor: &mut Cursor<'_>, names: &mut impl Names) -> Result<Operand, P
         });
     };
     cursor.next();
-    let arg = if let Some((kind, number)) = register(name) {
+    let found = register(name).or_else(|| {
+        // Names of registers may be written in capitals; `:BL` always is.
+        let (base, suffix) = name.split_once(':').unwrap_or((name, ""));
+        let colon = if suffix.is_empty() { "" } else { ":" };
+        register(&format!("{}{colon}{suffix}", base.to_ascii_lowercase()))
+    });
+    let arg = if let Some((kind, number)) = found {
         let modifier = if cursor.eat("++") {
             Modifier::Inc
         } else if cursor.eat("+=") {

@@ -663,31 +663,53 @@ fn write_labels(out: &mut String, index: usize, chunk: &Chunk, offset: u32, labe
     }
 }
 
-/// The context of each line: the one it needs, else that of the next line which needs one.
+/// True for a group behind which straight-line code cannot go on.
+fn ends_flow(group: &Group) -> bool {
+    let inst = match group {
+        Group::Solo(inst) | Group::SendPicP(inst) => inst,
+        Group::Bundle { main, .. } => main,
+    };
+    matches!(
+        inst.op,
+        Op::BrMmmn
+            | Op::BriMmmnZi
+            | Op::ExitzMmmn
+            | Op::ExitnzMmmn
+            | Op::ExitnegMmmn
+            | Op::ExitposMmmn
+    )
+}
+
+/// The context of each line: the one it needs. Lines that both contexts have belong to the code
+/// around them; between code of two contexts the change is behind the last jump.
 fn contexts(chunk: &Chunk, lines: &[Line], options: &Options) -> Vec<Context> {
-    let last = lines
+    let needed: Vec<Option<Context>> = lines
         .iter()
-        .rev()
-        .find_map(|l| l.group.as_ref().and_then(needs));
-    let mut next = last
-        .or(chunk.context)
-        .or(options.context)
-        .unwrap_or(Context::Worker);
-    let mut out: Vec<Context> = Vec::with_capacity(lines.len());
-    for line in lines.iter().rev() {
-        if let Some(context) = line.group.as_ref().and_then(needs) {
-            next = context;
-        }
-        out.push(next);
-    }
-    out.reverse();
-    // What is said about the start holds up to the first line that needs a context.
-    if let Some(start) = chunk.context.or(options.context) {
-        for (context, line) in out.iter_mut().zip(lines) {
-            if line.group.as_ref().and_then(needs).is_some() {
-                break;
-            }
-            *context = start;
+        .map(|l| l.group.as_ref().and_then(needs))
+        .collect();
+    let start = chunk.context.or(options.context);
+    let mut out = Vec::with_capacity(lines.len());
+    let mut before = start;
+    while out.len() < lines.len() {
+        let first = out.len();
+        let end = (first..lines.len())
+            .find(|&i| needed[i].is_some())
+            .unwrap_or(lines.len());
+        let after = needed.get(end).copied().flatten();
+        let change = match (before, after) {
+            (Some(a), Some(b)) if a != b => (first..end)
+                .rev()
+                .find(|&i| lines[i].group.as_ref().is_some_and(ends_flow))
+                .map_or(first, |i| i + 1),
+            (Some(_), _) => end,
+            _ => first,
+        };
+        let earlier = before.or(after).unwrap_or(Context::Worker);
+        out.extend(std::iter::repeat_n(earlier, change - first));
+        out.extend(std::iter::repeat_n(after.unwrap_or(earlier), end - change));
+        if let Some(context) = after {
+            out.push(context);
+            before = after;
         }
     }
     out
