@@ -217,10 +217,15 @@ fn listing(assembly: &Assembly, placed: &Placed) -> String {
             let address = section.address + at;
             match line {
                 Some(line) => {
+                    let file = assembly
+                        .object
+                        .files
+                        .get(line.file as usize)
+                        .map_or("", String::as_str);
                     let _ = writeln!(
                         out,
-                        "{address:#07x}  {cell:<24}{}:{}  {}",
-                        line.file, line.line, line.text
+                        "{address:#07x}  {cell:<24}{file}:{}  {}",
+                        line.line, line.text
                     );
                 }
                 None => {

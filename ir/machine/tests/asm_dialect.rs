@@ -323,3 +323,35 @@ end:    exitz $m15
     assert_eq!(symbol.size, 19 * 4);
     assert!(symbol.global);
 }
+
+#[test]
+fn named_immediates() {
+    same(
+        "f16v4sisoamp $a0:1, $a2:3, $a4:5, TAMP_F16V4_E4_P2\nf32sisoamp $a0:1, $a2, $a4:5, TAMP_F32_E4_P5\n\
+         f16v4stacc $a0:1, TSTACC_P1\n.set TAMP_F16V4_E4_P0, 1\nsetzi $m0, TAMP_F16V4_E4_P0",
+        "f16v4sisoamp $a0:1, $a2:3, $a4:5, 14\nf32sisoamp $a0:1, $a2, $a4:5, 29\nf16v4stacc $a0:1, 1\nsetzi $m0, 1",
+    );
+}
+
+#[test]
+fn compiler_output() {
+    // Directives of compilers that say nothing about words, or little.
+    same(
+        "\t.text\n\t.file\t\"a.c\"\n\t.globl\tf\n\t.p2align\t3,,7\n\t.type\tf,@function\nf:\n.Lfunc_begin0:\n\
+         \t.cfi_startproc\n# %bb.0:\n\t{\n\t\tadd $m0, $m0, 1\n\t\tfnop\n\t}\n\tbr $m10  # return\n.Lfunc_end0:\n\
+         \t.size\tf, .Lfunc_end0-f\n\t.cfi_endproc\n\t.section\t.stack_sizes,\"o\",@progbits,.text\n\
+         \t.long\t.Lfunc_begin0\n\t.uleb128 300\n\t.sleb128 -2\n\t.section\t\".note.GNU-stack\",\"\",@progbits\n\t.ident\t\"x\"\n\t.addrsig\n",
+        "f: { add $m0, $m0, 1 ; fnop }\nbr $m10\n.section .stack_sizes\n.word f\n.byte 0xac, 2, 0x7e",
+    );
+}
+
+/// Lines of the preprocessor are comments, with a warning.
+#[test]
+fn preprocessor_lines_warn() {
+    let made = assembly(
+        "#include <x.h>\n#define A 1\n# define the loop\n#endif\nnop\n",
+        Context::Worker,
+    );
+    assert_eq!(made.warnings.0.len(), 3, "{}", made.warnings);
+    assert!(!made.warnings.has_errors());
+}

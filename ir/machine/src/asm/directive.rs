@@ -80,6 +80,7 @@ const ALL: &[&str] = &[
     ".rodata",
     ".section",
     ".set",
+    ".sleb128",
     ".short",
     ".single",
     ".size",
@@ -196,6 +197,7 @@ impl Assembler<'_> {
             }
             ".long" | ".word" | ".int" | ".4byte" | ".dc.l" => self.data(4, stmt, at),
             ".quad" | ".8byte" | ".xword" => self.data(8, stmt, at),
+            ".uleb128" | ".sleb128" => self.leb(name == ".sleb128", stmt, at, &whole),
             ".float" | ".single" => self.floats(4, stmt, at),
             ".double" => self.floats(8, stmt, at),
             ".ascii" => self.strings(false, stmt, at),
@@ -492,6 +494,31 @@ impl Assembler<'_> {
                     self.push(item, width.into(), &span);
                 }
             }
+        }
+    }
+
+    /// Numbers in the variable-length form of debugging sections.
+    fn leb(&mut self, signed: bool, stmt: &Stmt, at: usize, span: &Span) {
+        let values = self.parse_tail(stmt, at, expressions).unwrap_or_default();
+        for value in values.into_iter().flatten() {
+            let Some(mut value) = self.constant(&value, span) else {
+                return;
+            };
+            if value < 0 && !signed {
+                return self.error(span, format!("`.uleb128` cannot hold {value}"));
+            }
+            let mut bytes = Vec::new();
+            loop {
+                let byte = (value & 0x7f) as u8;
+                value >>= 7;
+                let sign = byte & 0x40 != 0;
+                let done = value == 0 && !(signed && sign) || value == -1 && signed && sign;
+                bytes.push(if done { byte } else { byte | 0x80 });
+                if done {
+                    break;
+                }
+            }
+            self.push_bytes(&bytes, span);
         }
     }
 

@@ -319,7 +319,7 @@ impl Assembler<'_> {
                         line: code.line,
                         ..entry(self, &code.span, at, code.size, true)
                     });
-                    lines.push(listing(self, index, code, at));
+                    lines.push(listing(index, code, at));
                 }
                 Item::Align { fill, span, .. } => {
                     let count = (end - at) as usize;
@@ -331,7 +331,7 @@ impl Assembler<'_> {
                             section: index,
                             offset: first.min(end),
                             size: end - first.min(end),
-                            file: self.file_of(span),
+                            file: span.stmt.loc.file,
                             line: span.stmt.loc.line,
                             text: span.stmt.text().to_string(),
                         });
@@ -683,13 +683,6 @@ impl Assembler<'_> {
 
     // The object
 
-    fn file_of(&self, span: &Span) -> String {
-        self.files
-            .get(span.stmt.loc.file as usize)
-            .cloned()
-            .unwrap_or_default()
-    }
-
     fn write_object(
         &mut self,
         layout: &Layout,
@@ -977,18 +970,17 @@ pub(crate) fn relocation(op: Op, number: usize) -> Option<(RelocationKind, u32)>
 }
 
 fn entry(assembler: &Assembler<'_>, span: &Span, offset: u32, size: u32, code: bool) -> LineEntry {
-    let location = assembler.location(span);
     LineEntry {
         offset,
         size,
         file: span.stmt.loc.file,
         line: span.stmt.loc.line,
-        column: location.column,
+        column: assembler.column(span),
         code,
     }
 }
 
-fn listing(assembler: &Assembler<'_>, section: usize, item: &CodeItem, at: u32) -> ListingLine {
+fn listing(section: usize, item: &CodeItem, at: u32) -> ListingLine {
     let text = match &item.aux_tail {
         None => item.span.stmt.text().to_string(),
         Some((aux, _)) => format!("{{ {} ; {} }}", item.span.stmt.text(), aux.stmt.text()),
@@ -997,7 +989,7 @@ fn listing(assembler: &Assembler<'_>, section: usize, item: &CodeItem, at: u32) 
         section,
         offset: at,
         size: item.size,
-        file: assembler.file_of(&item.span),
+        file: item.span.stmt.loc.file,
         line: item.line,
         text,
     }

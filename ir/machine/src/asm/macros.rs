@@ -26,7 +26,7 @@ pub(super) struct Macro {
 pub(super) fn parse_header(text: &str) -> Result<(String, Vec<Parameter>), String> {
     let text = text.trim();
     let end = text
-        .find(|c: char| c == ',' || c.is_whitespace())
+        .find(|c: char| c == ',' || c == '(' || c.is_whitespace())
         .unwrap_or(text.len());
     let name = &text[..end];
     if !name.starts_with(is_ident_start) || !name.chars().all(is_ident) {
@@ -35,6 +35,9 @@ pub(super) fn parse_header(text: &str) -> Result<(String, Vec<Parameter>), Strin
     let mut parameters: Vec<Parameter> = Vec::new();
     let mut rest = text[end..].trim_start_matches(|c: char| c == ',' || c.is_whitespace());
     // `.macro name(a, b)` is written by some.
+    if let Some(inner) = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')')) {
+        rest = inner.trim();
+    }
     while !rest.is_empty() {
         let len = rest.find(|c| !is_ident(c)).unwrap_or(rest.len());
         if len == 0 || !rest.starts_with(is_ident_start) {

@@ -33,6 +33,7 @@ mod layout;
 mod lex;
 mod line;
 mod macros;
+mod named;
 mod operand;
 mod select;
 mod source;
@@ -92,9 +93,9 @@ pub struct ListingLine {
     pub offset: u32,
     /// Bytes.
     pub size: u32,
-    /// File and line of the statement, of the body for statements out of a macro.
-    pub file: String,
-    /// Line, from 1.
+    /// Index of the file in [`Object::files`].
+    pub file: u32,
+    /// Line, from 1; of the body for statements out of a macro.
     pub line: u32,
     /// The statement, macro arguments filled in.
     pub text: String,
@@ -202,6 +203,16 @@ pub fn assemble(text: &str, options: &Options) -> Result<Assembly, Diagnostics> 
     for (loc, message) in source.unclosed {
         let stmt = Stmt::expanded(String::new(), loc, true);
         assembler.error(&Span::whole(&stmt), message);
+    }
+    for loc in source.preprocessor {
+        let stmt = Stmt::expanded(String::new(), loc, true);
+        assembler.report(
+            Severity::Warning,
+            &Span::whole(&stmt),
+            "this looks like a line for the C preprocessor, but is a comment here".to_string(),
+            None,
+            Some("run the preprocessor first; its line markers are understood".to_string()),
+        );
     }
     assembler.run();
     assembler.finish()
@@ -661,34 +672,46 @@ impl Assembler<'_> {
         });
     }
 
-    fn location(&self, span: &Span) -> Location {
+    /// The line that is shown for a span, and the bytes of the span in it.
+    fn shown<'s>(&'s self, span: &'s Span) -> (&'s str, u32, u32) {
         let loc = span.stmt.loc;
-        let (text, start, end) = if span.stmt.is_made() && loc.expansion != 0 {
+        if span.stmt.is_made() && loc.expansion != 0 {
             let (text, at) = span.stmt.made_text();
-            (text, at + span.start, at + span.end)
-        } else {
-            let text = self.lines.get(loc.physical as usize).copied().unwrap_or("");
-            let text = text.strip_suffix('\r').unwrap_or(text);
-            (text, loc.column + span.start, loc.column + span.end)
-        };
-        let chars = |to: u32| {
-            text.char_indices()
-                .take_while(|(at, _)| *at < to as usize)
-                .count() as u32
-        };
-        let column = chars(start);
+            return (text, at + span.start, at + span.end);
+        }
+        let text = self.lines.get(loc.physical as usize).copied().unwrap_or("");
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        (text, loc.column + span.start, loc.column + span.end)
+    }
+
+    /// Column of a span, from 1.
+    fn column(&self, span: &Span) -> u32 {
+        let (text, start, _) = self.shown(span);
+        chars(text, start) + 1
+    }
+
+    fn location(&self, span: &Span) -> Location {
+        let (text, start, end) = self.shown(span);
+        let column = chars(text, start);
         Location {
             file: self
                 .files
-                .get(loc.file as usize)
+                .get(span.stmt.loc.file as usize)
                 .cloned()
                 .unwrap_or_default(),
-            line: loc.line,
+            line: span.stmt.loc.line,
             column: column + 1,
-            length: chars(end).saturating_sub(column).max(1),
+            length: chars(text, end).saturating_sub(column).max(1),
             text: text.to_string(),
         }
     }
+}
+
+/// Characters of the first `bytes` bytes of `text`.
+fn chars(text: &str, bytes: u32) -> u32 {
+    text.char_indices()
+        .take_while(|(at, _)| *at < bytes as usize)
+        .count() as u32
 }
 
 /// A value while reading: a number or a place in a section.
@@ -711,7 +734,11 @@ impl Names for Assembler<'_> {
         let id = self.symbols.intern(name);
         match &self.symbols.get(id).def {
             Def::Set(value) => value.clone(),
-            _ => Expr::new(Node::Symbol(id)),
+            Def::None => match named::value(name) {
+                Some(value) => Expr::constant(value),
+                None => Expr::new(Node::Symbol(id)),
+            },
+            Def::Label(_) => Expr::new(Node::Symbol(id)),
         }
     }
 

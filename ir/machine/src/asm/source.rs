@@ -79,6 +79,8 @@ pub(super) struct Source {
     pub files: Vec<String>,
     /// Places of comments and strings that are never closed: statement location and message.
     pub unclosed: Vec<(Loc, &'static str)>,
+    /// Lines that the C preprocessor should have taken out.
+    pub preprocessor: Vec<Loc>,
 }
 
 /// Splits `text` into statements. `file` is the name of the input.
@@ -89,6 +91,7 @@ pub(super) fn split(text: &str, file: &str) -> Source {
         stmts: Vec::new(),
         files: vec![file.to_string()],
         unclosed: Vec::new(),
+        preprocessor: Vec::new(),
     };
     let mut file = 0u32;
     let mut line = 1u32;
@@ -130,6 +133,15 @@ pub(super) fn split(text: &str, file: &str) -> Source {
                 },
                 "this comment is never closed",
             ));
+        }
+        if source_line.starts_with('#') && piece.trim().is_empty() && is_directive(source_line) {
+            out.preprocessor.push(Loc {
+                file,
+                line,
+                physical,
+                column: 0,
+                expansion: 0,
+            });
         }
         let first = out.stmts.len();
         cut(&piece[..piece_end], |from, to| {
@@ -274,6 +286,21 @@ fn strip_comments(text: &str) -> (String, Option<usize>) {
     }
     // Only whole ASCII or whole multi-byte characters were overwritten by blanks.
     (String::from_utf8(out).unwrap_or_default(), unclosed)
+}
+
+/// True for `#include <..>`, `#define NAME` and the like.
+fn is_directive(line: &str) -> bool {
+    let Some((word, rest)) = line[1..].split_once([' ', '\t']) else {
+        return line.trim_end() == "#endif";
+    };
+    let rest = rest.trim_start();
+    match word {
+        "include" => rest.starts_with(['<', '"']),
+        "define" | "undef" | "ifdef" | "ifndef" => {
+            rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+        }
+        _ => false,
+    }
 }
 
 fn line_end(bytes: &[u8], at: usize) -> usize {
