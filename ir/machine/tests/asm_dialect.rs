@@ -355,3 +355,13 @@ fn preprocessor_lines_warn() {
     assert_eq!(made.warnings.0.len(), 3, "{}", made.warnings);
     assert!(!made.warnings.has_errors());
 }
+
+/// Differences of labels are known behind a `ldconst` whose value comes later.
+#[test]
+fn differences_behind_late_values() {
+    same(
+        "ldconst $m0, late\n1: nop\nnop\n2:\n.if (2b - 1b) != 8\nbogus\n.endif\n.space 16 - (. - 1b)\n\
+         .p2align 3\n3: nop\n.rept (. - 3b) / 4\nzero $m0\n.endr\n.set late, 0x12345678",
+        "setzi $m0, 0x45678\nor $m0, $m0, 0x12300000\nnop\nnop\n.word 0, 0\nnop\nzero $m0",
+    );
+}

@@ -119,7 +119,7 @@ impl Assembler<'_> {
                 },
                 None => {
                     // Its size is known when its value is.
-                    self.sections[self.current].exact = false;
+                    self.sections[self.current].epoch += 1;
                     4
                 }
             },
@@ -164,7 +164,7 @@ impl Assembler<'_> {
 
     fn align_check(&mut self, span: &Span) {
         let section = &self.sections[self.current];
-        if section.exact && !section.offset.is_multiple_of(4) {
+        if section.epoch == 0 && !section.offset.is_multiple_of(4) {
             let offset = section.offset;
             self.error_with(
                 span,

@@ -406,7 +406,6 @@ impl Assembler<'_> {
         if size > MAX_SECTION || section.offset + size > MAX_SECTION {
             let name = section.name.clone();
             section.offset = 0;
-            section.exact = false;
             self.error(
                 span,
                 format!("section `{name}` is larger than the address space ({MAX_SECTION} bytes)"),
@@ -743,6 +742,9 @@ impl Assembler<'_> {
         }
         let section = &mut self.sections[self.current];
         section.align = section.align.max(to);
+        if section.epoch > 0 {
+            section.epoch += 1;
+        }
         let padding = section.offset.next_multiple_of(to) - section.offset;
         let padding = if max.is_some_and(|max| padding > max) {
             0
@@ -767,8 +769,8 @@ impl Assembler<'_> {
         let now = self.now(&to, 0);
         let section = &mut self.sections[self.current];
         let offset = match now {
-            Some(Now::Absolute(offset)) => Some(offset),
-            Some(Now::Place(section, offset)) if section == self.current => Some(offset),
+            Some(Now::Absolute(offset)) if section.epoch == 0 => Some(offset),
+            Some(Now::Place((section, 0), offset)) if section == self.current => Some(offset),
             _ => None,
         };
         let growth = match offset {
@@ -784,7 +786,7 @@ impl Assembler<'_> {
                 }
             },
             None => {
-                section.exact = false;
+                section.epoch += 1;
                 0
             }
         };

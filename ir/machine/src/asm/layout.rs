@@ -299,6 +299,12 @@ impl Assembler<'_> {
                     section.source.push(entry(self, span, at, end - at, false));
                 }
                 Item::Code(code) => {
+                    if !at.is_multiple_of(4) {
+                        self.error(
+                            &code.span,
+                            format!("code must stand at a multiple of 4, this is offset {at:#x}"),
+                        );
+                    }
                     let made = self.code(index, at, code, layout, needs);
                     let first = groups.len();
                     let mut words = Vec::new();

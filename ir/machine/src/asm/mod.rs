@@ -374,7 +374,8 @@ impl Assembler<'_> {
             section: self.current,
             item,
             within,
-            now: section.exact.then_some(section.offset),
+            epoch: section.epoch,
+            offset: section.offset,
         });
         self.positions.len() as PosId - 1
     }
@@ -592,7 +593,7 @@ impl Assembler<'_> {
 
     fn place_now(&self, at: PosId) -> Option<Now> {
         let pos = self.positions[at as usize];
-        pos.now.map(|offset| Now::Place(pos.section, offset.into()))
+        Some(Now::Place((pos.section, pos.epoch), pos.offset.into()))
     }
 
     // Messages
@@ -718,7 +719,8 @@ fn chars(text: &str, bytes: u32) -> u32 {
 #[derive(Clone, Copy)]
 enum Now {
     Absolute(i64),
-    Place(usize, i64),
+    /// Section, its epoch, and the offset counted in it.
+    Place((usize, u32), i64),
 }
 
 impl BinaryOp {

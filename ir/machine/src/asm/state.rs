@@ -40,8 +40,9 @@ pub(super) struct Pos {
     pub section: usize,
     pub item: usize,
     pub within: u32,
-    /// Offset in the section if no earlier size is open.
-    pub now: Option<u32>,
+    /// Epoch of the section, and the offset as counted while reading.
+    pub epoch: u32,
+    pub offset: u32,
 }
 
 /// What a name stands for.
@@ -116,9 +117,11 @@ pub(super) struct SectionBuild {
     pub executable: bool,
     pub align: u32,
     pub items: Vec<Item>,
-    /// Offset of the next byte, exact while `exact`.
+    /// Offset of the next byte as far as sizes are known.
     pub offset: u32,
-    pub exact: bool,
+    /// Counts the items before whose size is not known yet: differences of places of one epoch are
+    /// exact, and offsets of epoch 0.
+    pub epoch: u32,
     /// Place where the section was opened first.
     pub span: Option<Span>,
 }
@@ -131,7 +134,7 @@ impl SectionBuild {
             align: 4,
             items: Vec::new(),
             offset: 0,
-            exact: true,
+            epoch: 0,
             span: None,
         }
     }
