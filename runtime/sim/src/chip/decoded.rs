@@ -19,8 +19,11 @@ pub struct Decoded {
 
 const ENTRIES: usize = 1 << 14;
 
+/// A word and what it decodes to.
+type Entry = Option<(u32, Option<Decoded>)>;
+
 thread_local! {
-    static CACHE: RefCell<Vec<Option<(u32, Option<Decoded>)>>> = RefCell::new(vec![None; ENTRIES]);
+    static CACHE: RefCell<Vec<Entry>> = RefCell::new(vec![None; ENTRIES]);
 }
 
 /// The supervisor instruction that begins with `word`; `second` is the word after it.

@@ -282,12 +282,12 @@ fn store(
             });
             let size = if arrival.wide { 8 } else { 4 };
             let to = state.pointer.unwrap_or(0);
-            if !memory::is_populated(to, items * size) || to % size != 0 {
+            if !memory::is_populated(to, items * size) || !to.is_multiple_of(size) {
                 let reason = format!("{items} items are stored at {to:#x} (receive error 3)");
                 return Err((target, now, reason));
             }
             let from = arrival.from.wrapping_add(done * size);
-            if !memory::is_populated(from, items * size) || from % size != 0 {
+            if !memory::is_populated(from, items * size) || !from.is_multiple_of(size) {
                 let reason = format!("{items} items are sent from {from:#x}");
                 return Err((arrival.source, arrival.read, reason));
             }

@@ -1,0 +1,293 @@
+//! Matrix products on the matrix unit (`isa/amp.md` 11, 12).
+//!
+//! The weight operand is stored panel by panel in load order, so one `put $CCCSLOAD` serves a
+//! whole call. Each worker streams a contiguous share of the rows through each panel.
+
+use super::{Launch, Made, Weights, Word, anywhere, fits};
+use crate::worker::{STAY, Worker, share};
+use ipucc_chip::ScalarType;
+use ipucc_tile::MemoryClass;
+use ipucc_tile::cost::{NoKernel, OperandNeed};
+use ipucc_tile::kernel::Dot;
+use std::fmt::Write as _;
+
+/// Engines field of an AMP immediate: all four engines of a set (`isa/amp.md` 3).
+const ENGINES: u32 = 3;
+
+/// What differs between the formats of the matrix unit.
+struct Format {
+    mnemonic: &'static str,
+    /// Steps of one row, and their phases.
+    steps: u32,
+    /// Bytes of one result row in its panel.
+    row_bytes: u32,
+    /// Steps that use one input atom.
+    per_atom: u32,
+    /// Shift of the engines field.
+    engine_shift: u32,
+}
+
+impl Format {
+    fn of(dot: &Dot) -> Option<Format> {
+        let four = |mnemonic| Format {
+            mnemonic,
+            steps: 4,
+            row_bytes: 32,
+            per_atom: 1,
+            engine_shift: 2,
+        };
+        Some(match (dot.input, dot.partials) {
+            (ScalarType::F32, ScalarType::F32) => Format {
+                mnemonic: "f32sisov2amp",
+                steps: 8,
+                row_bytes: 64,
+                per_atom: 2,
+                engine_shift: 3,
+            },
+            (ScalarType::F16, ScalarType::F16) => four("f16v4hihov4amp"),
+            _ => return None,
+        })
+    }
+
+    fn immediate(&self, phase: u32) -> u32 {
+        phase | ENGINES << self.engine_shift
+    }
+}
+
+pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
+    let no = |reason: &str| NoKernel {
+        what: format!(
+            "dot {}x{}x{} {} with {} partials",
+            dot.m, dot.k, dot.n, dot.input, dot.partials
+        ),
+        reason: reason.into(),
+    };
+    let Some(format) = Format::of(dot) else {
+        return Err(no("supported are f32 with f32 partials and f16 with f16 partials"));
+    };
+    if dot.m == 0 || dot.n == 0 || dot.k == 0 {
+        return Err(no("an extent is zero"));
+    }
+    let panel = Dot::input_panel(dot.input);
+    let (k_panels, n_panels) = (dot.k.div_ceil(panel), dot.n.div_ceil(16));
+    let a_panel = u64::from(dot.m) * 32;
+    let c_panel = u64::from(dot.m) * u64::from(format.row_bytes);
+    let sizes = [
+        u64::from(k_panels) * a_panel,
+        u64::from(k_panels) * u64::from(n_panels) * 512,
+        u64::from(n_panels) * c_panel,
+    ];
+    if !sizes.iter().all(|&bytes| fits(bytes)) {
+        return Err(no("an operand does not fit a tile; hint: cut it over more tiles"));
+    }
+
+    let mut text = String::from("        .text\n        .p2align 3\n");
+    let mut turns = [[0; 6]; 2];
+    for (index, first) in [true, false].into_iter().enumerate() {
+        let entry = if first { "dot_first" } else { "dot_add" };
+        let _ = write!(text, "        .globl {entry}\n        .p2align 3\n{entry}:\n");
+        turns[index] = entry_code(&mut text, dot, &format, first, index);
+    }
+
+    let mut launches = Vec::new();
+    for n in 0..n_panels {
+        for k in 0..k_panels {
+            let first = k == 0 && !dot.accumulate;
+            launches.push(Launch {
+                entry: if first { "dot_first" } else { "dot_add" },
+                record: vec![
+                    Word::Operand(0, (u64::from(k) * a_panel) as u32),
+                    Word::Operand(2, (u64::from(n) * c_panel) as u32),
+                ],
+                turns: turns[usize::from(!first)],
+                weights: if n == 0 && k == 0 { Weights::From(1, 0) } else { Weights::Next },
+            });
+        }
+    }
+    let interleaved = |apart_from| OperandNeed {
+        align_bytes: 16,
+        memory: MemoryClass::Interleaved,
+        tail_bytes: 0,
+        apart_from,
+    };
+    let needs = vec![
+        OperandNeed { apart_from: 0b100, ..anywhere() },
+        interleaved(0),
+        OperandNeed { tail_bytes: 8, ..interleaved(0b001) },
+    ];
+    Ok((text, launches, needs))
+}
+
+/// Code of one entry; returns the turns of the six workers.
+///
+/// Two row counts occur at most: the longer share of the first workers and the shorter one.
+fn entry_code(text: &mut String, dot: &Dot, format: &Format, first: bool, index: usize) -> [u64; 6] {
+    let (each, more) = (dot.m / 6, dot.m % 6);
+    let mut head = Worker::new();
+    // $m0 = A panel, $m1 = C panel, both moved to the worker's first row.
+    head.solo("ld32 $m0, $mvertex_base, $mzero, 0");
+    head.solo("ld32 $m1, $mvertex_base, $mzero, 1");
+    head.solo("get $m2, $WSR");
+    head.solo("and $m2, $m2, 7");
+    head.solo(format!("mul $m3, $m2, {each}"));
+    // The first `more` workers have one row more.
+    head.solo(format!("min $m4, $m2, {more}"));
+    head.solo("add $m3, $m3, $m4");
+    head.solo("shl $m4, $m3, 5");
+    head.solo("add $m0, $m0, $m4");
+    head.solo(format!("shl $m4, $m3, {}", format.row_bytes.trailing_zeros()));
+    head.solo("add $m1, $m1, $m4");
+    let two = more != 0;
+    if two {
+        head.solo(format!("cmpult $m5, $m2, {more}"));
+        head.solo(format!("brz $m5, .Lshort{index}"));
+    }
+    text.push_str(head.text());
+    // Both paths start at a multiple of 8; the fall-through path pays a nop where the head is odd.
+    let pad = u64::from(head.words() % 2 == 1);
+    if pad == 1 {
+        text.push_str("        nop\n");
+    }
+    let mut long = Worker::new();
+    let longer = each + u32::from(two);
+    stream(&mut long, format, first, longer);
+    text.push_str(long.text());
+    let mut turns = [head.turns() + pad + long.turns(); 6];
+    if two {
+        let _ = write!(text, "        .p2align 3\n.Lshort{index}:\n");
+        let mut short = Worker::new();
+        stream(&mut short, format, first, each);
+        text.push_str(short.text());
+        for (w, slot) in turns.iter_mut().enumerate() {
+            if share(dot.m, w as u32).1 == each {
+                *slot = head.turns() + short.turns();
+            }
+        }
+    }
+    turns
+}
+
+/// Streams `rows` rows through the loaded panel: C += A * panel, or C = A * panel if `first`.
+fn stream(out: &mut Worker, format: &Format, first: bool, rows: u32) {
+    if rows == 0 {
+        out.solo("exitz $mzero");
+        return;
+    }
+    let row_atoms = format.row_bytes / 8;
+    if first {
+        // The partials of a first panel are zeros in memory.
+        out.solo("mov $m3, $m1");
+        if out.words() % 2 == 1 {
+            out.solo("nop");
+        }
+        out.repeat(rows * row_atoms, |body| body.bundle("st64step $azeros, $mzero, $m3+=, 1", ""));
+    }
+    out.solo("mov $m3, $m1");
+    out.solo("setzi $a0, 8");
+    out.solo("uput $FP_CLR, $a0");
+    out.solo("uput $TAS, $azero");
+    prime(out, format, rows);
+    steps(out, format, rows);
+    out.solo("exitz $mzero");
+}
+
+fn amp(format: &Format, result: &str, x: &str, partial: &str, phase: u32) -> String {
+    format!(
+        "{} {result}, {x}, {partial}, {:#x}",
+        format.mnemonic,
+        format.immediate(phase)
+    )
+}
+
+/// Puts the partials of the first row into the chain and loads the first input atom.
+fn prime(out: &mut Worker, format: &Format, rows: u32) {
+    let zero = if format.steps == 8 { "$azero" } else { "$azeros" };
+    let step = |partial: &str, phase: u32| amp(format, "$azeros", zero, partial, phase);
+    if format.steps == 8 {
+        out.bundle("ld128step $a0:3, $mzero, $m1+=, 1", "");
+        out.bundle("ld128step $a4:7, $mzero, $m1+=, 1", step("$a0:1", 0));
+        out.bundle("ld128step $a0:3, $mzero, $m1+=, 1", step("$a2:3", 1));
+        out.bundle("", step("$a4:5", 2));
+        out.bundle("ld128step $a4:7, $mzero, $m1+=, 1", step("$a6:7", 3));
+        out.bundle("tapack $m4:5, $m0, $m1, $m3", step("$a0:1", 4));
+        out.bundle("", step("$a2:3", 5));
+        out.bundle("", step("$a4:5", 6));
+    } else {
+        out.bundle("ld128step $a0:3, $mzero, $m1+=, 1", "");
+        out.bundle("ld128step $a4:7, $mzero, $m1+=, 1", step("$a0:1", 1));
+        out.bundle("tapack $m4:5, $m0, $m1, $m3", step("$a2:3", 1));
+        out.bundle("", step("$a4:5", 1));
+    }
+    // The last priming slot loads A atom 0 and, if there is one, the first C atom of row 1.
+    let a_stays = if format.per_atom == 2 { STAY } else { 0 };
+    let c_stays = if rows >= 2 { 0 } else { STAY };
+    out.bundle(
+        format!("ld2x64pace $a0:1, $a2:3, $m4:5+=, $mzero, {:#x}", a_stays | c_stays << 2),
+        step("$a6:7", if format.steps == 8 { 7 } else { 1 }),
+    );
+}
+
+/// One step: loads for later steps, the store of an earlier result, and the AMP.
+///
+/// Step `n` of `rows * steps`: loads the input atom of step n + 1 while there is one, the C atom of
+/// step n + steps + 1 while there is one, stores the result of step n - 2, which is atom
+/// n - steps - 2, from the first such atom on (`isa/amp.md` 12.2, 12.5).
+fn step(out: &mut Worker, format: &Format, rows: u32, n: u32) {
+    let (g, total) = (format.steps, rows * format.steps);
+    let result = if n % 2 == 0 { "$a4:5" } else { "$a6:7" };
+    let load_a = n + 1 < total;
+    let load_c = n + g + 1 < total;
+    let store = n >= g + 2;
+    // With two steps an atom, the pointer moves in even steps only.
+    let a_stays = if format.per_atom == 2 && n % 2 == 1 { STAY } else { 0 };
+    let main = match (load_a, load_c, store) {
+        (true, true, true) => {
+            format!("ld2xst64pace $a0:3, {result}, $m4:5+=, $mzero, {a_stays:#x}")
+        }
+        (true, true, false) => {
+            format!("ld2x64pace $a0:1, $a2:3, $m4:5+=, $mzero, {a_stays:#x}")
+        }
+        (true, false, false) => {
+            let imm = a_stays | STAY << 2;
+            format!("ld2x64pace $a0:1, $a2:3, $m4:5+=, $mzero, {imm:#x}")
+        }
+        (true, false, true) => format!("ldst64pace $a0:1, {result}, $m4:5+=, $mzero, {a_stays:#x}"),
+        (false, _, true) => format!("st64pace {result}, $m4:5+=, $mzero, 0"),
+        (false, _, false) => String::new(),
+    };
+    let x = match (n < total, format.per_atom) {
+        (false, 2) => "$azero",
+        (false, _) => "$azeros",
+        (true, 2) if n % 2 == 1 => "$a1",
+        (true, 2) => "$a0",
+        (true, _) => "$a0:1",
+    };
+    let partial = if n + g < total { "$a2:3" } else { "$azeros" };
+    if n < total + g {
+        out.bundle(main, amp(format, result, x, partial, n % g));
+    } else {
+        out.bundle(main, "");
+    }
+}
+
+fn steps(out: &mut Worker, format: &Format, rows: u32) {
+    let g = format.steps;
+    let last = rows * g + g + 2;
+    if rows < 3 {
+        for n in 0..last {
+            step(out, format, rows, n);
+        }
+        return;
+    }
+    for n in 0..g + 2 {
+        step(out, format, rows, n);
+    }
+    out.repeat(rows - 3, |body| {
+        for n in g + 2..2 * g + 2 {
+            step(body, format, rows, n);
+        }
+    });
+    for n in g + 2 + (rows - 3) * g..last {
+        step(out, format, rows, n);
+    }
+}

@@ -1,0 +1,117 @@
+//! The kernels: one type per family, each yielding what it needs, its code and its time.
+
+mod dot;
+mod fill;
+mod map;
+
+use crate::timeline::kernel_cycles;
+use ipucc_chip::{Assumptions, memory};
+use ipucc_machine::{Context, asm, object::Object};
+use ipucc_tile::MemoryClass;
+use ipucc_tile::cost::{KernelCatalog, KernelCost, NoKernel, OperandNeed};
+use ipucc_tile::kernel::Kernel;
+
+/// A word of an argument record.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Word {
+    /// Byte address of operand `0` plus `1` bytes.
+    Operand(usize, u32),
+    /// A constant.
+    Constant(u32),
+}
+
+/// One launch of the six workers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// Label of the entry.
+    pub entry: &'static str,
+    /// The argument record.
+    pub record: Vec<Word>,
+    /// Turns of each worker, from its first group to its exit.
+    pub turns: [u64; 6],
+    /// Weight panel that the supervisor loads before: operand and byte offset of the first panel of
+    /// a contiguous run, or `Next` for the panel behind the one before.
+    pub weights: Weights,
+}
+
+/// What the supervisor does to the weight store before a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weights {
+    /// Nothing.
+    Keep,
+    /// Sets the load pointer to operand `0` plus `1` bytes and loads a panel of 512 bytes.
+    From(usize, u32),
+    /// Loads the next 512 bytes.
+    Next,
+}
+
+/// A generated kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Generated {
+    /// Worker code in one section `.text` with the entries as symbols.
+    pub object: Object,
+    /// Launches in order.
+    pub launches: Vec<Launch>,
+    /// What each operand needs.
+    pub operands: Vec<OperandNeed>,
+}
+
+/// Generates a kernel.
+///
+/// # Errors
+/// There is no kernel for this computation and shape.
+pub fn generate(kernel: &Kernel) -> Result<Generated, NoKernel> {
+    let (text, launches, operands) = match kernel {
+        Kernel::Dot(dot) => dot::generate(dot)?,
+        Kernel::Map(map) => map::generate(map)?,
+        Kernel::Fill(fill) => fill::generate(fill)?,
+        other => {
+            return Err(NoKernel {
+                what: format!("{other:?}"),
+                reason: "this family is not generated yet; hint: `ipucc ops` lists what is".into(),
+            });
+        }
+    };
+    let options = asm::Options { file: "kernel".into(), context: Context::Worker };
+    let assembly = asm::assemble(&text, &options).map_err(|errors| NoKernel {
+        what: format!("{kernel:?}"),
+        reason: format!("internal: generated text does not assemble: {errors:?}"),
+    })?;
+    Ok(Generated { object: assembly.object, launches, operands })
+}
+
+/// Text, launches and needs: what a family makes.
+type Made = (String, Vec<Launch>, Vec<OperandNeed>);
+
+/// A plain need: 8-byte aligned, anywhere.
+fn anywhere() -> OperandNeed {
+    OperandNeed { align_bytes: 8, memory: MemoryClass::Any, tail_bytes: 0, apart_from: 0 }
+}
+
+/// The kernels that there are, with their cost under some assumptions.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// Timing assumptions behind the costs.
+    pub assumptions: Assumptions,
+}
+
+impl KernelCatalog for Catalog {
+    fn cost(&self, kernel: &Kernel) -> Result<KernelCost, NoKernel> {
+        let generated = generate(kernel)?;
+        let code = generated.object.sections.values().map(|section| section.size).sum();
+        let record_bytes =
+            generated.launches.iter().map(|launch| 4 * launch.record.len() as u32).sum();
+        Ok(KernelCost {
+            cycles: kernel_cycles(&generated.launches, &self.assumptions),
+            code_bytes: code,
+            record_bytes,
+            scratch_bytes: 0,
+            operands: generated.operands,
+        })
+    }
+}
+
+/// True if a buffer of this many bytes fits a tile at all.
+fn fits(bytes: u64) -> bool {
+    bytes <= u64::from(memory::SIZE)
+}

@@ -1,0 +1,140 @@
+//! Worker code as it is generated: assembler text together with the turns it takes.
+//!
+//! A turn is one issue group of one worker, six tile cycles. The count comes from what is emitted
+//! here, loop by loop, never from running it.
+
+use std::fmt::Write as _;
+
+/// The address of a pace access that does not move: stride field of `$mzero`.
+pub const STAY: u32 = 1;
+
+/// A straight-line piece of worker code with counted loops.
+#[derive(Clone, Debug, Default)]
+pub struct Worker {
+    text: String,
+    turns: u64,
+}
+
+impl Worker {
+    /// No code.
+    pub fn new() -> Worker {
+        Worker::default()
+    }
+
+    /// Turns from the first group to the last, both included.
+    pub fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// One instruction that issues alone.
+    pub fn solo(&mut self, instruction: impl AsRef<str>) {
+        let _ = writeln!(self.text, "        {}", instruction.as_ref());
+        self.turns += 1;
+    }
+
+    /// A solo instruction that takes `turns` turns.
+    pub fn slow(&mut self, instruction: impl AsRef<str>, turns: u32) {
+        self.solo(instruction);
+        self.turns += u64::from(turns) - 1;
+    }
+
+    /// A bundle; an empty half is filled with `nop` or `fnop`.
+    pub fn bundle(&mut self, main: impl AsRef<str>, aux: impl AsRef<str>) {
+        let (main, aux) = (main.as_ref(), aux.as_ref());
+        let main = if main.is_empty() { "nop" } else { main };
+        let aux = if aux.is_empty() { "fnop" } else { aux };
+        let _ = writeln!(self.text, "        {{ {main} ; {aux} }}");
+        self.turns += 1;
+    }
+
+    /// A bundle whose slower member takes `turns` turns.
+    pub fn slow_bundle(&mut self, main: impl AsRef<str>, aux: impl AsRef<str>, turns: u32) {
+        self.bundle(main, aux);
+        self.turns += u64::from(turns) - 1;
+    }
+
+    /// A label of the kernel's text, aligned for branches. Alignment may put a `nop` in front,
+    /// which is executed if control falls through: labels stand only where it does not.
+    pub fn label(&mut self, name: &str) {
+        let _ = writeln!(self.text, "        .p2align 3\n{name}:");
+    }
+
+    /// `count` passes over a body of bundles (`rpt`); nothing if `count` is 0.
+    ///
+    /// The body must start at a multiple of 8, so the caller keeps the number of words before it
+    /// even ([`Worker::words`]).
+    pub fn repeat(&mut self, count: u32, body: impl FnOnce(&mut Worker)) {
+        let mut inner = Worker::new();
+        body(&mut inner);
+        self.repeat_worker(count, &inner);
+    }
+
+    fn repeat_worker(&mut self, count: u32, inner: &Worker) {
+        if count == 0 {
+            return;
+        }
+        if count == 1 {
+            self.text.push_str(&inner.text);
+            self.turns += inner.turns;
+            return;
+        }
+        debug_assert!(self.words() % 2 == 0, "a rpt body must start at a multiple of 8");
+        // Counts above the 12-bit immediate go through a register.
+        if count < 4096 {
+            self.bundle(format!("rpt {count}, ((8f - 7f) / 8) - 1"), "");
+        } else {
+            let _ = writeln!(self.text, "        setzi $m11, {count}");
+            self.solo("nop");
+            self.turns += 1;
+            self.bundle("rpt $m11, ((8f - 7f) / 8) - 1", "");
+        }
+        let _ = writeln!(self.text, "7:\n{}8:", inner.text);
+        self.turns += u64::from(count) * inner.turns;
+    }
+
+    /// Code that begins at `label` and runs `count` times by its own branch. The caller has made
+    /// the number of words before it even.
+    pub fn looped(&mut self, body: &Worker, count: u32, label: &str) {
+        let _ = write!(self.text, "{label}:\n{}", body.text);
+        self.turns += u64::from(count) * body.turns;
+    }
+
+    /// Words so far, from an 8-byte aligned start.
+    pub fn words(&self) -> usize {
+        self.text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.ends_with(':') && !line.starts_with('.'))
+            .map(|line| if line.starts_with('{') { 2 } else { 1 })
+            .sum()
+    }
+
+    /// A 32-bit constant in an MRF register, always two turns.
+    pub fn constant_m(&mut self, register: u32, value: u32) {
+        self.solo(format!("setzi $m{register}, {:#x}", value & 0xf_ffff));
+        self.solo(format!("or $m{register}, $m{register}, {:#x}", value & 0xfff0_0000));
+    }
+
+    /// A 32-bit constant in an ARF register, always two turns.
+    pub fn constant_a(&mut self, register: u32, value: u32) {
+        self.solo(format!("setzi $a{register}, {:#x}", value & 0xf_ffff));
+        self.solo(format!("or $a{register}, $a{register}, {:#x}", value & 0xfff0_0000));
+    }
+
+    /// Appends other code.
+    pub fn append(&mut self, other: &Worker) {
+        self.text.push_str(&other.text);
+        self.turns += other.turns;
+    }
+}
+
+/// How `count` items are dealt to six workers in contiguous runs: (first, number) of worker `w`.
+pub fn share(count: u32, w: u32) -> (u32, u32) {
+    let (each, more) = (count / 6, count % 6);
+    (each * w + w.min(more), each + u32::from(w < more))
+}
