@@ -8,7 +8,7 @@ mod program;
 mod timeline;
 mod worker;
 
-pub use emit::{Emitted, EmitError, Patch, Section, TileCode, emit};
+pub use emit::{EmitError, Emitted, Patch, Section, TileCode, emit};
 pub use kernels::{Catalog, Generated, Launch, Weights, Word, generate};
 pub use link::{LinkError, link};
 pub use predict::Predicted;

@@ -81,7 +81,8 @@ pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
         for (index, tile) in clocks.iter_mut().enumerate() {
             if matches!(tile.state, State::Barrier) {
                 let row = LogicalTile(index as u16).physical().row();
-                tile.clock.resume(release + u64::from(a.sup_release_skew) * u64::from(row));
+                tile.clock
+                    .resume(release + u64::from(a.sup_release_skew) * u64::from(row));
                 tile.state = State::Ready;
                 continue;
             }

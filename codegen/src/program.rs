@@ -78,9 +78,10 @@ impl SupOp {
     pub fn encode(&self) -> Result<(u32, Option<(Target, u8, u8)>), EncodeError> {
         let word = |op: Op, operands: &[u32]| Inst::new(op, operands)?.encode(false);
         Ok(match *self {
-            SupOp::Setzi { register, target } => {
-                (word(Op::SetziMmmnZi, &[register.into(), 0])?, Some((target, 0, 0)))
-            }
+            SupOp::Setzi { register, target } => (
+                word(Op::SetziMmmnZi, &[register.into(), 0])?,
+                Some((target, 0, 0)),
+            ),
             SupOp::Put { csr, register } => {
                 (word(Op::PutMmmnZi, &[register.into(), csr.into()])?, None)
             }
@@ -123,20 +124,38 @@ pub fn call(
         // Registers of addresses are set early: a launch waits for them.
         if entry != Some(launch.entry) {
             entry = Some(launch.entry);
-            ops.push(SupOp::Setzi { register: 0, target: address(Place::Entry, index) });
+            ops.push(SupOp::Setzi {
+                register: 0,
+                target: address(Place::Entry, index),
+            });
         }
-        ops.push(SupOp::Setzi { register: 1, target: address(Place::Record, index) });
+        ops.push(SupOp::Setzi {
+            register: 1,
+            target: address(Place::Record, index),
+        });
         match launch.weights {
             Weights::Keep => {}
             Weights::From(operand, offset) => {
                 let target = address(Place::Operand(operand, offset), index);
-                ops.push(SupOp::Setzi { register: 2, target });
-                ops.push(SupOp::Put { csr: number::CCCSLOAD, register: 2 });
-                ops.push(SupOp::Call { target: Target::Section(loader, 0) });
+                ops.push(SupOp::Setzi {
+                    register: 2,
+                    target,
+                });
+                ops.push(SupOp::Put {
+                    csr: number::CCCSLOAD,
+                    register: 2,
+                });
+                ops.push(SupOp::Call {
+                    target: Target::Section(loader, 0),
+                });
             }
-            Weights::Next => ops.push(SupOp::Call { target: Target::Section(loader, 0) }),
+            Weights::Next => ops.push(SupOp::Call {
+                target: Target::Section(loader, 0),
+            }),
         }
-        ops.push(SupOp::Launch { turns: launch.turns });
+        ops.push(SupOp::Launch {
+            turns: launch.turns,
+        });
         ops.push(SupOp::Join);
     }
 }

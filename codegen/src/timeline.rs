@@ -23,7 +23,12 @@ pub struct Clock {
 impl Clock {
     /// A tile that issues its first instruction in cycle `now`.
     pub fn at(now: u64) -> Clock {
-        Clock { now, written: [None; 16], slots: [0; SLOTS as usize], last_exit: 0 }
+        Clock {
+            now,
+            written: [None; 16],
+            slots: [0; SLOTS as usize],
+            last_exit: 0,
+        }
     }
 
     fn ready(&self, register: u8, distance: u32) -> u64 {
@@ -50,7 +55,11 @@ impl Clock {
             SupOp::Put { csr, register } => {
                 // The operand wait of a `put` to the exchange block is inside its time.
                 let exchange = csr >= 0xa0;
-                let wait = if exchange { 0 } else { self.ready(register, a.sup_use_exec) };
+                let wait = if exchange {
+                    0
+                } else {
+                    self.ready(register, a.sup_use_exec)
+                };
                 let issue = self.issue(wait);
                 self.now = issue + u64::from(if exchange { a.sup_put_exch } else { a.sup_put });
             }
@@ -68,7 +77,9 @@ impl Clock {
                 self.now = issue + u64::from(a.sup_branch);
             }
             SupOp::Launch { turns } => {
-                let operands = self.ready(0, a.sup_use_early).max(self.ready(1, a.sup_use_early));
+                let operands = self
+                    .ready(0, a.sup_use_early)
+                    .max(self.ready(1, a.sup_use_early));
                 let issue = self.issue(operands);
                 self.now = issue + u64::from(a.sup_launch);
                 let slots = u64::from(SLOTS);
@@ -109,12 +120,21 @@ impl Clock {
 pub fn kernel_cycles(launches: &[Launch], a: &Assumptions) -> u64 {
     let mut clock = Clock::at(0);
     let mut ops = Vec::new();
-    crate::program::call(&mut ops, launches, |_, _| crate::program::Target::Absolute(0), 0);
-    let loads = launches.iter().any(|launch| launch.weights != Weights::Keep);
+    crate::program::call(
+        &mut ops,
+        launches,
+        |_, _| crate::program::Target::Absolute(0),
+        0,
+    );
+    let loads = launches
+        .iter()
+        .any(|launch| launch.weights != Weights::Keep);
     for op in &ops {
         clock.execute(op, a);
         if loads && matches!(op, SupOp::Call { .. }) {
-            crate::program::panel_loader().iter().for_each(|op| clock.execute(op, a));
+            crate::program::panel_loader()
+                .iter()
+                .for_each(|op| clock.execute(op, a));
         }
     }
     clock.now

@@ -83,7 +83,10 @@ impl Worker {
             self.turns += inner.turns;
             return;
         }
-        debug_assert!(self.words() % 2 == 0, "a rpt body must start at a multiple of 8");
+        debug_assert!(
+            self.words() % 2 == 0,
+            "a rpt body must start at a multiple of 8"
+        );
         // Counts above the 12-bit immediate go through a register.
         if count < 4096 {
             self.bundle(format!("rpt {count}, ((8f - 7f) / 8) - 1"), "");
@@ -117,13 +120,19 @@ impl Worker {
     /// A 32-bit constant in an MRF register, always two turns.
     pub fn constant_m(&mut self, register: u32, value: u32) {
         self.solo(format!("setzi $m{register}, {:#x}", value & 0xf_ffff));
-        self.solo(format!("or $m{register}, $m{register}, {:#x}", value & 0xfff0_0000));
+        self.solo(format!(
+            "or $m{register}, $m{register}, {:#x}",
+            value & 0xfff0_0000
+        ));
     }
 
     /// A 32-bit constant in an ARF register, always two turns.
     pub fn constant_a(&mut self, register: u32, value: u32) {
         self.solo(format!("setzi $a{register}, {:#x}", value & 0xf_ffff));
-        self.solo(format!("or $a{register}, $a{register}, {:#x}", value & 0xfff0_0000));
+        self.solo(format!(
+            "or $a{register}, $a{register}, {:#x}",
+            value & 0xfff0_0000
+        ));
     }
 
     /// Appends other code.

@@ -1,2 +1,9 @@
-//! When every word moves and where every byte stands.
+//! When every word moves and where every byte stands: exchange phases with timed events, barrier
+//! roles, and the allocation of tile memory.
+
+mod greedy;
+mod lower;
 pub mod sram;
+
+pub use greedy::{Message, Timed, schedule_messages};
+pub use lower::{ScheduleError, schedule_program};

@@ -210,7 +210,8 @@ pub fn verify(problem: &Problem, placement: &Placement) -> Result<(), String> {
     }
     for (i, a) in problem.requests.iter().enumerate() {
         let end = at[i] as u64 + a.bytes as u64;
-        if !at[i].is_multiple_of(a.align_bytes) || at[i] < problem.base || end > problem.end as u64 {
+        if !at[i].is_multiple_of(a.align_bytes) || at[i] < problem.base || end > problem.end as u64
+        {
             return Err(format!("`{}` at {:#x} is misplaced", a.name, at[i]));
         }
         if end + a.tail_bytes as u64 > memory::END as u64 {

@@ -63,7 +63,9 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
         reason: reason.into(),
     };
     let Some(format) = Format::of(dot) else {
-        return Err(no("supported are f32 with f32 partials and f16 with f16 partials"));
+        return Err(no(
+            "supported are f32 with f32 partials and f16 with f16 partials",
+        ));
     };
     if dot.m == 0 || dot.n == 0 || dot.k == 0 {
         return Err(no("an extent is zero"));
@@ -78,14 +80,19 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
         u64::from(n_panels) * c_panel,
     ];
     if !sizes.iter().all(|&bytes| fits(bytes)) {
-        return Err(no("an operand does not fit a tile; hint: cut it over more tiles"));
+        return Err(no(
+            "an operand does not fit a tile; hint: cut it over more tiles",
+        ));
     }
 
     let mut text = String::from("        .text\n        .p2align 3\n");
     let mut turns = [[0; 6]; 2];
     for (index, first) in [true, false].into_iter().enumerate() {
         let entry = if first { "dot_first" } else { "dot_add" };
-        let _ = write!(text, "        .globl {entry}\n        .p2align 3\n{entry}:\n");
+        let _ = write!(
+            text,
+            "        .globl {entry}\n        .p2align 3\n{entry}:\n"
+        );
         turns[index] = entry_code(&mut text, dot, &format, first, index);
     }
 
@@ -100,7 +107,11 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
                     Word::Operand(2, (u64::from(n) * c_panel) as u32),
                 ],
                 turns: turns[usize::from(!first)],
-                weights: if n == 0 && k == 0 { Weights::From(1, 0) } else { Weights::Next },
+                weights: if n == 0 && k == 0 {
+                    Weights::From(1, 0)
+                } else {
+                    Weights::Next
+                },
             });
         }
     }
@@ -111,9 +122,15 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
         apart_from,
     };
     let needs = vec![
-        OperandNeed { apart_from: 0b100, ..anywhere() },
+        OperandNeed {
+            apart_from: 0b100,
+            ..anywhere()
+        },
         interleaved(0),
-        OperandNeed { tail_bytes: 8, ..interleaved(0b001) },
+        OperandNeed {
+            tail_bytes: 8,
+            ..interleaved(0b001)
+        },
     ];
     Ok((text, launches, needs))
 }
@@ -121,7 +138,13 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
 /// Code of one entry; returns the turns of the six workers.
 ///
 /// Two row counts occur at most: the longer share of the first workers and the shorter one.
-fn entry_code(text: &mut String, dot: &Dot, format: &Format, first: bool, index: usize) -> [u64; 6] {
+fn entry_code(
+    text: &mut String,
+    dot: &Dot,
+    format: &Format,
+    first: bool,
+    index: usize,
+) -> [u64; 6] {
     let (each, more) = (dot.m / 6, dot.m % 6);
     let mut head = Worker::new();
     // $m0 = A panel, $m1 = C panel, both moved to the worker's first row.
@@ -135,7 +158,10 @@ fn entry_code(text: &mut String, dot: &Dot, format: &Format, first: bool, index:
     head.solo("add $m3, $m3, $m4");
     head.solo("shl $m4, $m3, 5");
     head.solo("add $m0, $m0, $m4");
-    head.solo(format!("shl $m4, $m3, {}", format.row_bytes.trailing_zeros()));
+    head.solo(format!(
+        "shl $m4, $m3, {}",
+        format.row_bytes.trailing_zeros()
+    ));
     head.solo("add $m1, $m1, $m4");
     let two = more != 0;
     if two {
@@ -180,7 +206,9 @@ fn stream(out: &mut Worker, format: &Format, first: bool, rows: u32) {
         if out.words() % 2 == 1 {
             out.solo("nop");
         }
-        out.repeat(rows * row_atoms, |body| body.bundle("st64step $azeros, $mzero, $m3+=, 1", ""));
+        out.repeat(rows * row_atoms, |body| {
+            body.bundle("st64step $azeros, $mzero, $m3+=, 1", "")
+        });
     }
     out.solo("mov $m3, $m1");
     out.solo("setzi $a0, 8");
@@ -201,7 +229,11 @@ fn amp(format: &Format, result: &str, x: &str, partial: &str, phase: u32) -> Str
 
 /// Puts the partials of the first row into the chain and loads the first input atom.
 fn prime(out: &mut Worker, format: &Format, rows: u32) {
-    let zero = if format.steps == 8 { "$azero" } else { "$azeros" };
+    let zero = if format.steps == 8 {
+        "$azero"
+    } else {
+        "$azeros"
+    };
     let step = |partial: &str, phase: u32| amp(format, "$azeros", zero, partial, phase);
     if format.steps == 8 {
         out.bundle("ld128step $a0:3, $mzero, $m1+=, 1", "");
@@ -222,7 +254,10 @@ fn prime(out: &mut Worker, format: &Format, rows: u32) {
     let a_stays = if format.per_atom == 2 { STAY } else { 0 };
     let c_stays = if rows >= 2 { 0 } else { STAY };
     out.bundle(
-        format!("ld2x64pace $a0:1, $a2:3, $m4:5+=, $mzero, {:#x}", a_stays | c_stays << 2),
+        format!(
+            "ld2x64pace $a0:1, $a2:3, $m4:5+=, $mzero, {:#x}",
+            a_stays | c_stays << 2
+        ),
         step("$a6:7", if format.steps == 8 { 7 } else { 1 }),
     );
 }
@@ -239,7 +274,11 @@ fn step(out: &mut Worker, format: &Format, rows: u32, n: u32) {
     let load_c = n + g + 1 < total;
     let store = n >= g + 2;
     // With two steps an atom, the pointer moves in even steps only.
-    let a_stays = if format.per_atom == 2 && n % 2 == 1 { STAY } else { 0 };
+    let a_stays = if format.per_atom == 2 && n % 2 == 1 {
+        STAY
+    } else {
+        0
+    };
     let main = match (load_a, load_c, store) {
         (true, true, true) => {
             format!("ld2xst64pace $a0:3, {result}, $m4:5+=, $mzero, {a_stays:#x}")

@@ -40,12 +40,19 @@ pub(super) fn generate(fill: &Fill) -> Result<Made, NoKernel> {
     text.push_str(head.text());
     let body = |count: u32| {
         let mut out = Worker::new();
-        out.repeat(count, |body| body.bundle("st64step $a0:1, $mzero, $m0+=, 1", ""));
+        out.repeat(count, |body| {
+            body.bundle("st64step $a0:1, $mzero, $m0+=, 1", "")
+        });
         out.solo("exitz $mzero");
         out
     };
     let (long, short) = (body(each + 1), body(each));
-    let _ = write!(text, "{}        .p2align 3\n.Lshort:\n{}", long.text(), short.text());
+    let _ = write!(
+        text,
+        "{}        .p2align 3\n.Lshort:\n{}",
+        long.text(),
+        short.text()
+    );
     // The nop before the long path is not executed by those who branch.
     let mut straight = Worker::new();
     straight.append(&head);

@@ -24,12 +24,22 @@ struct Axis {
 
 pub(super) fn generate(map: &Map) -> Result<Made, NoKernel> {
     let no = |reason: String| NoKernel {
-        what: format!("elementwise kernel of {} nodes over {:?}", map.nodes.len(), map.extents),
+        what: format!(
+            "elementwise kernel of {} nodes over {:?}",
+            map.nodes.len(),
+            map.extents
+        ),
         reason,
     };
     let buffers = map.inputs.iter().chain([&map.output]);
-    if let Some(other) = buffers.clone().find(|access| access.element != ScalarType::F32) {
-        return Err(no(format!("{} buffers have no elementwise kernel yet", other.element)));
+    if let Some(other) = buffers
+        .clone()
+        .find(|access| access.element != ScalarType::F32)
+    {
+        return Err(no(format!(
+            "{} buffers have no elementwise kernel yet",
+            other.element
+        )));
     }
     let mut axes = collapse(map);
     let elements: u64 = axes.iter().map(|axis| u64::from(axis.extent)).product();
@@ -39,10 +49,11 @@ pub(super) fn generate(map: &Map) -> Result<Made, NoKernel> {
     let Some(columns) = axes.pop() else {
         return Err(no("it has no axes".into()));
     };
-    if columns.strides.iter().any(|&stride| stride > 1)
-        || columns.strides.last() != Some(&1)
-    {
-        return Err(no(format!("the innermost strides {:?} are not 0 or 1", columns.strides)));
+    if columns.strides.iter().any(|&stride| stride > 1) || columns.strides.last() != Some(&1) {
+        return Err(no(format!(
+            "the innermost strides {:?} are not 0 or 1",
+            columns.strides
+        )));
     }
     // Few rows: each is a launch and its pairs are dealt; many: the rows are dealt.
     let rows = match axes.last() {
@@ -51,14 +62,23 @@ pub(super) fn generate(map: &Map) -> Result<Made, NoKernel> {
     };
     let outer: u32 = axes.iter().map(|axis| axis.extent).product();
     if outer > MAX_LAUNCHES {
-        return Err(no(format!("{outer} separate rows are more than {MAX_LAUNCHES}")));
+        return Err(no(format!(
+            "{outer} separate rows are more than {MAX_LAUNCHES}"
+        )));
     }
     if columns.extent % 2 != 0 && (outer > 1 || rows.is_some()) {
-        return Err(no(format!("rows of {} elements; they must be even", columns.extent)));
+        return Err(no(format!(
+            "rows of {} elements; they must be even",
+            columns.extent
+        )));
     }
     let pairs = columns.extent.div_ceil(2);
     let body = Body::of(map, &columns.strides).map_err(no)?;
-    let shape = Shape { rows: rows.as_ref(), columns: &columns, pairs };
+    let shape = Shape {
+        rows: rows.as_ref(),
+        columns: &columns,
+        pairs,
+    };
     let (text, turns) = code(&shape, &body);
 
     let launches = (0..outer)
@@ -92,14 +112,22 @@ pub(super) fn generate(map: &Map) -> Result<Made, NoKernel> {
 fn collapse(map: &Map) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::new();
     for (index, &extent) in map.extents.iter().enumerate() {
-        let strides: Vec<u32> =
-            map.inputs.iter().chain([&map.output]).map(|access| access.strides[index]).collect();
+        let strides: Vec<u32> = map
+            .inputs
+            .iter()
+            .chain([&map.output])
+            .map(|access| access.strides[index])
+            .collect();
         if extent == 1 {
             continue;
         }
         match axes.last_mut() {
             Some(last)
-                if last.strides.iter().zip(&strides).all(|(&o, &i)| o == i * extent) =>
+                if last
+                    .strides
+                    .iter()
+                    .zip(&strides)
+                    .all(|(&o, &i)| o == i * extent) =>
             {
                 last.extent *= extent;
                 last.strides = strides;
@@ -108,7 +136,10 @@ fn collapse(map: &Map) -> Vec<Axis> {
         }
     }
     if axes.is_empty() {
-        axes.push(Axis { extent: 1, strides: vec![1; map.inputs.len() + 1] });
+        axes.push(Axis {
+            extent: 1,
+            strides: vec![1; map.inputs.len() + 1],
+        });
     }
     axes
 }
@@ -140,7 +171,11 @@ impl Body {
         if map.inputs.len() > 7 {
             return Err(format!("{} inputs are more than 7", map.inputs.len()));
         }
-        let mut body = Body { groups: Vec::new(), constants: Vec::new(), scalars: Vec::new() };
+        let mut body = Body {
+            groups: Vec::new(),
+            constants: Vec::new(),
+            scalars: Vec::new(),
+        };
         let mut free: Vec<u32> = (0..PAIRS as u32).rev().map(|pair| 2 * pair).collect();
         let mut uses = vec![0u32; map.nodes.len()];
         for node in &map.nodes {
@@ -191,13 +226,15 @@ impl Body {
             if fixed[index] {
                 continue;
             }
-            let args: Vec<u32> =
-                operands(node).filter_map(|operand| place[operand as usize]).collect();
+            let args: Vec<u32> = operands(node)
+                .filter_map(|operand| place[operand as usize])
+                .collect();
             let release = |free: &mut Vec<u32>, uses: &mut Vec<u32>, place: &[Option<u32>]| {
                 for operand in operands(node) {
                     let operand = operand as usize;
                     uses[operand] -= 1;
-                    if uses[operand] == 0 && !fixed[operand]
+                    if uses[operand] == 0
+                        && !fixed[operand]
                         && let Some(register) = place[operand]
                         && !free.contains(&register)
                     {
@@ -212,7 +249,11 @@ impl Body {
             body.emit(node, register, &args)?;
         }
         let result = place.last().copied().flatten().ok_or("it has no nodes")?;
-        let store = format!("st64step {}, $mzero, $m{}+=, 1", pair(result), pointer(map.inputs.len()));
+        let store = format!(
+            "st64step {}, $mzero, $m{}+=, 1",
+            pair(result),
+            pointer(map.inputs.len())
+        );
         body.groups.push((store, String::new(), 1));
         Ok(body)
     }
@@ -302,7 +343,10 @@ fn code(shape: &Shape<'_>, body: &Body) -> (String, [u64; 6]) {
     let (each, more) = (items / 6, items % 6);
     let mut head = Worker::new();
     for buffer in 0..buffers {
-        head.solo(format!("ld32 $m{}, $mvertex_base, $mzero, {buffer}", pointer(buffer)));
+        head.solo(format!(
+            "ld32 $m{}, $mvertex_base, $mzero, {buffer}",
+            pointer(buffer)
+        ));
     }
     for &(register, bits) in &body.constants {
         head.constant_a(register, bits);
@@ -345,10 +389,19 @@ fn code(shape: &Shape<'_>, body: &Body) -> (String, [u64; 6]) {
         out
     };
     let (long, short) = (run(each + 1, ".Llong_row"), run(each, ".Lshort_row"));
-    let _ = write!(text, "{}        .p2align 3\n.Lshort:\n{}", long.text(), short.text());
+    let _ = write!(
+        text,
+        "{}        .p2align 3\n.Lshort:\n{}",
+        long.text(),
+        short.text()
+    );
     let turns = std::array::from_fn(|w| {
         head.turns()
-            + if share(items, w as u32).1 > each { pad + long.turns() } else { short.turns() }
+            + if share(items, w as u32).1 > each {
+                pad + long.turns()
+            } else {
+                short.turns()
+            }
     });
     (text, turns)
 }
@@ -356,7 +409,10 @@ fn code(shape: &Shape<'_>, body: &Body) -> (String, [u64; 6]) {
 /// Loads the inputs that are one element per row into both lanes.
 fn scalars(out: &mut Worker, body: &Body) {
     for &(input, register) in &body.scalars {
-        out.solo(format!("ld32 $a{register}, $m{}, $mzero, 0", pointer(input)));
+        out.solo(format!(
+            "ld32 $a{register}, $m{}, $mzero, 0",
+            pointer(input)
+        ));
         out.solo(format!("mov $a{}, $a{register}", register + 1));
     }
 }
@@ -389,7 +445,11 @@ fn row_loop(out: &mut Worker, shape: &Shape<'_>, body: &Body, count: u32, label:
             continue;
         }
         if (-0x8000..0x8000).contains(&(delta as i32)) {
-            row.solo(format!("add $m{0}, $m{0}, {1}", pointer(buffer), delta as i32));
+            row.solo(format!(
+                "add $m{0}, $m{0}, {1}",
+                pointer(buffer),
+                delta as i32
+            ));
         } else {
             row.constant_m(10, delta);
             row.solo(format!("add $m{0}, $m{0}, $m10", pointer(buffer)));

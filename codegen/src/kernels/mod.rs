@@ -72,12 +72,19 @@ pub fn generate(kernel: &Kernel) -> Result<Generated, NoKernel> {
             });
         }
     };
-    let options = asm::Options { file: "kernel".into(), context: Context::Worker };
+    let options = asm::Options {
+        file: "kernel".into(),
+        context: Context::Worker,
+    };
     let assembly = asm::assemble(&text, &options).map_err(|errors| NoKernel {
         what: format!("{kernel:?}"),
         reason: format!("internal: generated text does not assemble: {errors:?}"),
     })?;
-    Ok(Generated { object: assembly.object, launches, operands })
+    Ok(Generated {
+        object: assembly.object,
+        launches,
+        operands,
+    })
 }
 
 /// Text, launches and needs: what a family makes.
@@ -85,7 +92,12 @@ type Made = (String, Vec<Launch>, Vec<OperandNeed>);
 
 /// A plain need: 8-byte aligned, anywhere.
 fn anywhere() -> OperandNeed {
-    OperandNeed { align_bytes: 8, memory: MemoryClass::Any, tail_bytes: 0, apart_from: 0 }
+    OperandNeed {
+        align_bytes: 8,
+        memory: MemoryClass::Any,
+        tail_bytes: 0,
+        apart_from: 0,
+    }
 }
 
 /// The kernels that there are, with their cost under some assumptions.
@@ -98,9 +110,17 @@ pub struct Catalog {
 impl KernelCatalog for Catalog {
     fn cost(&self, kernel: &Kernel) -> Result<KernelCost, NoKernel> {
         let generated = generate(kernel)?;
-        let code = generated.object.sections.values().map(|section| section.size).sum();
-        let record_bytes =
-            generated.launches.iter().map(|launch| 4 * launch.record.len() as u32).sum();
+        let code = generated
+            .object
+            .sections
+            .values()
+            .map(|section| section.size)
+            .sum();
+        let record_bytes = generated
+            .launches
+            .iter()
+            .map(|launch| 4 * launch.record.len() as u32)
+            .sum();
         Ok(KernelCost {
             cycles: kernel_cycles(&generated.launches, &self.assumptions),
             code_bytes: code,

@@ -15,6 +15,8 @@ pub mod object;
 mod object_file;
 pub mod package;
 mod regs;
+pub mod row;
+mod symbol;
 mod table;
 mod text;
 
@@ -26,4 +28,5 @@ pub use info::{
 pub use inst::Inst;
 pub use object_file::{ObjectFileError, is_object};
 pub use regs::Reg;
+pub use symbol::SymbolId;
 pub use table::Op;

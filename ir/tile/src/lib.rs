@@ -15,6 +15,7 @@ pub mod cost;
 pub mod kernel;
 mod layout;
 mod program;
+pub mod schedule;
 pub mod sram;
 
 pub use layout::{AxisCut, Distribution, Layout, LayoutKind, Shard};

@@ -3,8 +3,8 @@
 //! The program itself is never changed: everything here is keyed by step, tile and value.
 
 use ipucc_chip::LogicalTile;
-use ipucc_machine::row::RowEvents;
 use ipucc_machine::SymbolId;
+use ipucc_machine::row::RowEvents;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;

@@ -1,0 +1,589 @@
+//! Emission: per tile the sections with symbolic addresses and exact sizes, the buffers to be
+//! placed, and the predicted cycles. Nothing grows after this.
+
+use crate::kernels::{Generated, Weights, Word, generate};
+use crate::predict::{Predicted, predict};
+use crate::program::{Place, SupOp, Target, call, panel_loader};
+use indexmap::IndexMap;
+use ipucc_chip::csr::{MUX_NEUTRAL, number};
+use ipucc_chip::{Assumptions, LogicalTile, memory};
+use ipucc_machine::object::RelocationKind;
+use ipucc_machine::row;
+use ipucc_tile::cost::NoKernel;
+use ipucc_tile::kernel::Kernel;
+use ipucc_tile::schedule::{AbstainMode, Scheduled};
+use ipucc_tile::sram::{Kind, Problem, Region, Request};
+use ipucc_tile::{Call, MemoryClass, Role, Step, Value};
+use rayon::prelude::*;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Section index of the supervisor program.
+const PROGRAM: u32 = 0;
+/// Section index of the argument records.
+const RECORDS: u32 = 1;
+
+/// Why a program cannot be emitted.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum EmitError {
+    /// A call has no kernel.
+    #[error("step {step} ({label}): {error}")]
+    Kernel {
+        /// Step number.
+        step: usize,
+        /// Its label.
+        label: String,
+        /// Which kernel, and why not.
+        error: NoKernel,
+    },
+    /// A step that emission does not handle.
+    #[error("step {step}: {reason}")]
+    Step {
+        /// Step number.
+        step: usize,
+        /// What is the matter.
+        reason: String,
+    },
+    /// A row that has no words.
+    #[error("step {step}, tile {tile}: {reason}")]
+    Row {
+        /// Step number.
+        step: usize,
+        /// Logical tile.
+        tile: u16,
+        /// What the row encoder says.
+        reason: String,
+    },
+}
+
+/// Where an address goes into a section: `word |= ((address) >> right) << left`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Patch {
+    /// Byte offset of the word.
+    pub offset: u32,
+    /// Right shift of the address: log2 of the unit.
+    pub right: u8,
+    /// Left shift of the field.
+    pub left: u8,
+    /// Whose address.
+    pub target: Target,
+}
+
+/// A section of a tile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// Name, unique on the tile.
+    pub name: String,
+    /// Kind.
+    pub kind: Kind,
+    /// Content with address fields zero.
+    pub bytes: Arc<[u8]>,
+    /// Places of addresses.
+    pub patches: Arc<[Patch]>,
+}
+
+/// Everything of one tile.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TileCode {
+    /// The supervisor's operations, in order.
+    pub ops: Vec<SupOp>,
+    /// Sections; the first is the program, the second the argument records.
+    pub sections: Vec<Section>,
+    /// Values of which the tile holds a shard, with its size in bytes.
+    pub values: Vec<(Value, u32)>,
+    /// The allocation problem: sections in order, then values in order.
+    pub problem: Problem,
+}
+
+/// An emitted program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Emitted {
+    /// By logical tile.
+    pub tiles: Vec<TileCode>,
+    /// What it costs.
+    pub predicted: Predicted,
+}
+
+/// Emits a scheduled program.
+///
+/// # Errors
+/// The first call without a kernel, or what emission cannot express.
+pub fn emit(scheduled: &Scheduled, assumptions: &Assumptions) -> Result<Emitted, EmitError> {
+    let program = &scheduled.program;
+    let mut kernels: IndexMap<&Kernel, usize> = IndexMap::new();
+    let mut labels: Vec<(usize, &str)> = Vec::new();
+    for (step, item) in program.steps.iter().enumerate() {
+        match item {
+            Step::Compute(compute) => {
+                for call in &compute.calls {
+                    let next = kernels.len();
+                    kernels.entry(&call.kernel).or_insert_with(|| {
+                        labels.push((step, compute.label.as_str()));
+                        next
+                    });
+                }
+            }
+            Step::Exchange(_) | Step::Host(_) => {}
+            Step::Repeat(_) => {
+                return Err(EmitError::Step {
+                    step,
+                    reason: "a repeat has no code yet; hint: compile with --no-reroll".into(),
+                });
+            }
+        }
+    }
+    let list: Vec<&Kernel> = kernels.keys().copied().collect();
+    let generated: Vec<Arc<Generated>> = list
+        .par_iter()
+        .zip(&labels)
+        .map(|(kernel, (step, label))| {
+            generate(kernel)
+                .map(Arc::new)
+                .map_err(|error| EmitError::Kernel {
+                    step: *step,
+                    label: (*label).to_owned(),
+                    error,
+                })
+        })
+        .collect::<Result<_, _>>()?;
+    let lives = lives(scheduled);
+    let tiles: Vec<TileCode> = (0..program.tiles)
+        .into_par_iter()
+        .map(|tile| {
+            Emitter {
+                scheduled,
+                tile: LogicalTile(tile),
+                kernels: &kernels,
+                generated: &generated,
+                lives: &lives,
+                ops: Vec::new(),
+                sections: Vec::new(),
+                records: Vec::new(),
+                record_patches: Vec::new(),
+                kernel_sections: IndexMap::new(),
+                apart: Vec::new(),
+                loader: None,
+            }
+            .run()
+        })
+        .collect::<Result<_, _>>()?;
+    let predicted = predict(&tiles, assumptions);
+    Ok(Emitted { tiles, predicted })
+}
+
+/// Steps in which every value must keep its content, half-open; step numbers start at 1, so that 0
+/// is the time of loading and of the host's writes.
+fn lives(scheduled: &Scheduled) -> Vec<(u32, u32)> {
+    let program = &scheduled.program;
+    let end = program.steps.len() as u32 + 2;
+    let mut lives: Vec<(u32, u32)> = program
+        .values
+        .values()
+        .map(|data| match data.role {
+            Role::Temporary => (u32::MAX, 0),
+            Role::Input(_) => (0, 1),
+            Role::Output(_) => (end - 1, end),
+            Role::Weight(_) => (0, end),
+        })
+        .collect();
+    for (step, item) in program.steps.iter().enumerate() {
+        let step = step as u32 + 1;
+        let mut touch = |value: Value| {
+            let live = &mut lives[value.as_u32() as usize];
+            live.0 = live.0.min(step);
+            live.1 = live.1.max(step + 1);
+        };
+        match item {
+            Step::Compute(compute) => {
+                let operands = compute.calls.iter().flat_map(|call| &call.operands);
+                operands.for_each(|operand| touch(operand.value));
+            }
+            Step::Exchange(exchange) => {
+                for transfer in &exchange.transfers {
+                    touch(transfer.source);
+                    touch(transfer.destination);
+                }
+            }
+            Step::Host(_) | Step::Repeat(_) => {}
+        }
+    }
+    for live in &mut lives {
+        if live.0 >= live.1 {
+            *live = (0, 1);
+        }
+    }
+    lives
+}
+
+struct Emitter<'e> {
+    scheduled: &'e Scheduled,
+    tile: LogicalTile,
+    kernels: &'e IndexMap<&'e Kernel, usize>,
+    generated: &'e [Arc<Generated>],
+    lives: &'e [(u32, u32)],
+    ops: Vec<SupOp>,
+    sections: Vec<Section>,
+    records: Vec<u8>,
+    record_patches: Vec<Patch>,
+    kernel_sections: IndexMap<usize, u32>,
+    /// Pairs of values that a kernel needs in different elements.
+    apart: Vec<(Value, Value)>,
+    loader: Option<u32>,
+}
+
+impl Emitter<'_> {
+    fn run(mut self) -> Result<TileCode, EmitError> {
+        let empty = |name: &str, kind| Section {
+            name: name.into(),
+            kind,
+            bytes: Arc::from([]),
+            patches: Arc::from([]),
+        };
+        self.sections.push(empty("program", Kind::Code));
+        self.sections.push(empty("records", Kind::Record));
+        let zero = |csr| SupOp::Put { csr, register: 15 };
+        let value = |v| SupOp::Setzi {
+            register: 8,
+            target: Target::Absolute(v),
+        };
+        self.ops.extend([
+            zero(number::FP_ICTL),
+            zero(number::INCOMING_BASE),
+            zero(number::OUTGOING_BASE),
+            value(u32::from(MUX_NEUTRAL)),
+            SupOp::Put {
+                csr: number::INCOMING_MUX,
+                register: 8,
+            },
+            value(1),
+            SupOp::Put {
+                csr: number::INCOMING_DCOUNT,
+                register: 8,
+            },
+            SupOp::Barrier,
+        ]);
+        let scheduled = self.scheduled;
+        let mut phase = 0;
+        let mut absences = scheduled.absences[self.tile.index()].iter().peekable();
+        let mut credit = false;
+        for (step, item) in scheduled.program.steps.iter().enumerate() {
+            match item {
+                Step::Compute(compute) => {
+                    let tile = self.tile;
+                    for call in compute.calls.iter().filter(|c| c.tiles.contains(tile)) {
+                        self.call(call);
+                    }
+                }
+                Step::Exchange(_) => {
+                    if let Some(events) = scheduled.phases[phase].rows.get(&self.tile) {
+                        if std::mem::take(&mut credit) {
+                            self.ops.push(SupOp::AwaitCredit);
+                        }
+                        self.row(step, phase, events)?;
+                    } else if let Some(absence) =
+                        absences.next_if(|absence| absence.first as usize == phase)
+                    {
+                        self.ops.push(SupOp::Sans {
+                            credits: absence.count,
+                        });
+                        match scheduled.abstain {
+                            AbstainMode::PerPhase => self.ops.push(SupOp::AwaitCredit),
+                            AbstainMode::Advance => credit = true,
+                        }
+                    }
+                    phase += 1;
+                }
+                Step::Host(_) | Step::Repeat(_) => {}
+            }
+        }
+        if credit {
+            self.ops.push(SupOp::AwaitCredit);
+        }
+        self.ops.extend([SupOp::Barrier, SupOp::End]);
+        self.finish()
+    }
+
+    fn call(&mut self, call_data: &Call) {
+        let index = self.kernels[&call_data.kernel];
+        let generated = Arc::clone(&self.generated[index]);
+        let section = self.kernel_section(index, &generated);
+        let loads = generated
+            .launches
+            .iter()
+            .any(|launch| launch.weights != Weights::Keep);
+        let loader = if loads { self.loader() } else { 0 };
+        let operand = |operand: usize, offset: u32| {
+            let buffer = call_data.operands[operand];
+            Target::Value(buffer.value, buffer.offset_bytes + offset)
+        };
+        let mut places = Vec::new();
+        for launch in &generated.launches {
+            let at = self.records.len() as u32;
+            places.push(at);
+            for (n, word) in launch.record.iter().enumerate() {
+                match *word {
+                    Word::Constant(value) => self.records.extend(value.to_le_bytes()),
+                    Word::Operand(number, offset) => {
+                        self.records.extend([0; 4]);
+                        self.record_patches.push(Patch {
+                            offset: at + 4 * n as u32,
+                            right: 0,
+                            left: 0,
+                            target: operand(number, offset),
+                        });
+                    }
+                }
+            }
+        }
+        let entry = |launch: usize| {
+            let name = generated.launches[launch].entry;
+            generated
+                .object
+                .symbols
+                .get(name)
+                .map_or(0, |symbol| symbol.value)
+        };
+        call(
+            &mut self.ops,
+            &generated.launches,
+            |place, launch| match place {
+                Place::Entry => Target::Section(section, entry(launch)),
+                Place::Record => Target::Section(RECORDS, places[launch]),
+                Place::Operand(number, offset) => operand(number, offset),
+            },
+            loader,
+        );
+        for (index, need) in generated.operands.iter().enumerate() {
+            for other in 0..generated.operands.len() {
+                if need.apart_from >> other & 1 != 0 && other != index {
+                    let pair = (
+                        call_data.operands[index].value,
+                        call_data.operands[other].value,
+                    );
+                    if pair.0 != pair.1 {
+                        self.apart.push((pair.0.min(pair.1), pair.0.max(pair.1)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn kernel_section(&mut self, index: usize, generated: &Generated) -> u32 {
+        if let Some(&section) = self.kernel_sections.get(&index) {
+            return section;
+        }
+        let section = self.sections.len() as u32;
+        let (bytes, patches) = match generated.object.sections.first() {
+            None => (Arc::from([]), Vec::new()),
+            Some((_, text)) => {
+                let mut bytes = text.bytes.clone();
+                bytes.resize(text.size as usize, 0);
+                let patches = text
+                    .relocations
+                    .iter()
+                    .filter_map(|relocation| {
+                        let (_, symbol) = generated.object.symbols.get_index(relocation.symbol)?;
+                        let at = symbol.value.wrapping_add_signed(relocation.addend);
+                        let (right, left) = match relocation.kind {
+                            RelocationKind::Word18
+                            | RelocationKind::Word19
+                            | RelocationKind::Word20 => (2, 0),
+                            RelocationKind::Field {
+                                shift, unit_shift, ..
+                            } => (unit_shift, shift),
+                            _ => (0, 0),
+                        };
+                        let target = Target::Section(section, at);
+                        Some(Patch {
+                            offset: relocation.offset,
+                            right,
+                            left,
+                            target,
+                        })
+                    })
+                    .collect();
+                (Arc::from(bytes), patches)
+            }
+        };
+        self.sections.push(Section {
+            name: format!("kernel{index}"),
+            kind: Kind::Code,
+            bytes,
+            patches: patches.into(),
+        });
+        self.kernel_sections.insert(index, section);
+        section
+    }
+
+    fn loader(&mut self) -> u32 {
+        if let Some(section) = self.loader {
+            return section;
+        }
+        let section = self.sections.len() as u32;
+        let words: Vec<u8> = panel_loader()
+            .iter()
+            .filter_map(|op| op.encode().ok())
+            .flat_map(|(word, _)| word.to_le_bytes())
+            .collect();
+        self.sections.push(Section {
+            name: "load_panel".into(),
+            kind: Kind::Code,
+            bytes: words.into(),
+            patches: Arc::from([]),
+        });
+        self.loader = Some(section);
+        section
+    }
+
+    fn row(&mut self, step: usize, phase: usize, events: &row::RowEvents) -> Result<(), EmitError> {
+        let encoded = row::encode(events).map_err(|error| EmitError::Row {
+            step,
+            tile: self.tile.0,
+            reason: error.to_string(),
+        })?;
+        let section = self.sections.len() as u32;
+        let patches = encoded
+            .sites
+            .iter()
+            .map(|site| Patch {
+                offset: site.word * 4,
+                right: site.unit_shift,
+                left: site.field_shift,
+                target: match site.place.symbol {
+                    Some(symbol) => Target::Value(Value::from_u32(symbol.0), site.place.offset),
+                    None => Target::Absolute(site.place.offset),
+                },
+            })
+            .collect();
+        self.sections.push(Section {
+            name: format!("row{phase}"),
+            kind: Kind::Row,
+            bytes: encoded
+                .words
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .collect(),
+            patches,
+        });
+        self.ops.push(SupOp::Barrier);
+        self.ops.push(SupOp::Row {
+            target: Target::Section(section, 0),
+            events: encoded.events,
+        });
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<TileCode, EmitError> {
+        let mut words = Vec::with_capacity(self.ops.len() * 4);
+        let mut patches = Vec::new();
+        for op in &self.ops {
+            let (word, address) = op.encode().map_err(|error| EmitError::Step {
+                step: 0,
+                reason: format!("supervisor program of tile {}: {error}", self.tile.0),
+            })?;
+            if let Some((target, right, left)) = address {
+                patches.push(Patch {
+                    offset: words.len() as u32,
+                    right,
+                    left,
+                    target,
+                });
+            }
+            words.extend(word.to_le_bytes());
+        }
+        let program = &mut self.sections[PROGRAM as usize];
+        program.bytes = words.into();
+        program.patches = patches.into();
+        let records = &mut self.sections[RECORDS as usize];
+        records.bytes = std::mem::take(&mut self.records).into();
+        records.patches = std::mem::take(&mut self.record_patches).into();
+        let (values, problem) = self.problem();
+        Ok(TileCode {
+            ops: self.ops,
+            sections: self.sections,
+            values,
+            problem,
+        })
+    }
+
+    fn problem(&self) -> (Vec<(Value, u32)>, Problem) {
+        let program = &self.scheduled.program;
+        let end = program.steps.len() as u32 + 2;
+        let mut requests: Vec<Request> = self
+            .sections
+            .iter()
+            .map(|section| Request {
+                name: section.name.clone(),
+                bytes: section.bytes.len() as u32,
+                align_bytes: 8,
+                region: if section.kind.is_code() {
+                    Region::Executable
+                } else {
+                    Region::Any
+                },
+                live: (0, end),
+                tail_bytes: 0,
+                kind: section.kind,
+                origin: None,
+            })
+            .collect();
+        let mut values = Vec::new();
+        let mut index_of: IndexMap<Value, u32> = IndexMap::new();
+        for (value, data) in &program.values {
+            let Some(shard) = data.distribution.shard_on(&data.shape, self.tile) else {
+                continue;
+            };
+            if shard.is_empty() {
+                continue;
+            }
+            let bytes = data.shard_bytes(&shard.extents());
+            index_of.insert(value, requests.len() as u32);
+            values.push((value, bytes));
+            requests.push(Request {
+                name: data.name.clone(),
+                bytes,
+                align_bytes: data.align_bytes.max(8),
+                region: match data.memory {
+                    MemoryClass::Any => Region::Any,
+                    MemoryClass::Interleaved => Region::Interleaved,
+                },
+                live: self.lives[value.as_u32() as usize],
+                tail_bytes: data.tail_bytes,
+                kind: match data.role {
+                    Role::Weight(_) => Kind::Weight,
+                    _ => Kind::Data,
+                },
+                origin: data.origin.clone(),
+            });
+        }
+        let mut pairs: Vec<(Value, Value)> = self.apart.clone();
+        let here = |value: Value| {
+            self.scheduled
+                .phases
+                .iter()
+                .any(|phase| phase.rows.contains_key(&self.tile))
+                && index_of.contains_key(&value)
+        };
+        pairs.extend(
+            self.scheduled
+                .apart
+                .iter()
+                .filter(|(a, b)| here(*a) && here(*b)),
+        );
+        pairs.sort_unstable();
+        pairs.dedup();
+        let apart = pairs
+            .iter()
+            .filter_map(|(a, b)| Some((*index_of.get(a)?, *index_of.get(b)?)))
+            .collect();
+        let problem = Problem {
+            tile: self.tile.0,
+            base: memory::APPLICATION_BASE,
+            end: memory::END,
+            requests,
+            apart,
+            sequences: Vec::new(),
+        };
+        (values, problem)
+    }
+}

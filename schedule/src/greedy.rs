@@ -1,0 +1,285 @@
+//! A plain list scheduler for one phase: longest endpoint first, earliest legal start.
+//!
+//! It handles point-to-point messages and multicasts of 32-bit items, before addresses are known:
+//! messages of one phase must not depend on each other.
+
+use ipucc_chip::{Assumptions, LogicalTile, fabric};
+use ipucc_machine::row::{Event, Place, RowEvents, SendControl};
+use std::collections::BTreeMap;
+
+/// XPIC value of no source (`facts/exchange.md` 1.4).
+const NEUTRAL: u16 = 0x640;
+
+/// Words that go from one tile to one or several.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Sender.
+    pub source: LogicalTile,
+    /// Address of the first word at the sender.
+    pub from: Place,
+    /// Number of words, at least 1.
+    pub words: u32,
+    /// Receivers with their addresses.
+    pub destinations: Vec<(LogicalTile, Place)>,
+}
+
+/// Rows of a phase.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Timed {
+    /// Rows by tile.
+    pub rows: BTreeMap<LogicalTile, RowEvents>,
+    /// Events of the longest row.
+    pub horizon: u32,
+    /// Most words at one endpoint.
+    pub bound_words: u32,
+    /// Bound that knows the routes.
+    pub bound_route: u32,
+}
+
+#[derive(Default)]
+struct Tile {
+    /// Send intervals [start, end), ascending.
+    sends: Vec<(i64, i64, Place, u8)>,
+    /// Source selects: event -> source; a neutral at the end of a window that nothing follows.
+    selects: BTreeMap<i64, u16>,
+    /// Pointer events.
+    pointers: BTreeMap<i64, Place>,
+    /// End of the last select window.
+    receive_end: i64,
+    horizon: i64,
+}
+
+impl Tile {
+    fn send_free(&self, start: i64, end: i64) -> bool {
+        self.sends.iter().all(|&(s, e, ..)| end <= s || e <= start)
+    }
+
+    /// A receive control may not fall on the first two events of an own send.
+    fn control_free(&self, at: i64) -> bool {
+        self.sends.iter().all(|&(s, ..)| at != s && at != s + 1)
+    }
+
+    /// No control of this tile falls on the first two events of a send that starts at `start`.
+    fn start_free(&self, start: i64) -> bool {
+        [start, start + 1]
+            .iter()
+            .all(|at| !self.selects.contains_key(at) && !self.pointers.contains_key(at))
+    }
+}
+
+/// Schedules the messages of a phase.
+///
+/// # Errors
+/// A message that no start suits, in words.
+pub fn schedule_messages(
+    messages: &[Message],
+    _assumptions: &Assumptions,
+) -> Result<Timed, String> {
+    let mut sent: BTreeMap<LogicalTile, i64> = BTreeMap::new();
+    let mut received: BTreeMap<LogicalTile, i64> = BTreeMap::new();
+    for message in messages {
+        *sent.entry(message.source).or_default() += message.words as i64;
+        for (tile, _) in &message.destinations {
+            *received.entry(*tile).or_default() += message.words as i64;
+        }
+    }
+    let load = |message: &Message| {
+        let most = message
+            .destinations
+            .iter()
+            .map(|(tile, _)| received[tile])
+            .max();
+        sent[&message.source].max(most.unwrap_or(0))
+    };
+    let mut order: Vec<usize> = (0..messages.len()).collect();
+    order.sort_by_key(|&i| (-load(&messages[i]), i));
+
+    let mut tiles: BTreeMap<LogicalTile, Tile> = BTreeMap::new();
+    for &index in &order {
+        place(&mut tiles, &messages[index])?;
+    }
+    let bound = |words: &BTreeMap<LogicalTile, i64>| words.values().copied().max().unwrap_or(0);
+    let rows: BTreeMap<LogicalTile, RowEvents> = tiles
+        .into_iter()
+        .map(|(tile, state)| (tile, row(state)))
+        .collect();
+    Ok(Timed {
+        horizon: rows.values().map(|row| row.horizon).max().unwrap_or(0),
+        rows,
+        bound_words: bound(&sent).max(bound(&received)) as u32,
+        bound_route: route_bound(messages, &received) as u32,
+    })
+}
+
+fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(), String> {
+    let words = message.words as i64;
+    let sender = message.source.physical();
+    if message
+        .destinations
+        .iter()
+        .any(|(tile, _)| *tile == message.source)
+    {
+        return Err(format!(
+            "{} sends to itself; local data is copied by a kernel",
+            message.source
+        ));
+    }
+    let routes: Vec<fabric::Route> = message
+        .destinations
+        .iter()
+        .map(|(tile, _)| fabric::route(sender, tile.physical()))
+        .collect();
+    let earliest = routes
+        .iter()
+        .map(|route| -(route.time as i64))
+        .max()
+        .unwrap_or(0)
+        .max(0);
+    tiles.entry(message.source).or_default();
+    for (tile, _) in &message.destinations {
+        tiles.entry(*tile).or_default();
+    }
+    let mut start = earliest;
+    'starts: for _ in 0..1_000_000u32 {
+        let source = &tiles[&message.source];
+        if let Some(&(_, end, ..)) = source
+            .sends
+            .iter()
+            .find(|&&(s, e, ..)| start < e && s < start + words)
+        {
+            start = end;
+            continue;
+        }
+        debug_assert!(source.send_free(start, start + words));
+        if !source.start_free(start) {
+            start += 1;
+            continue;
+        }
+        for ((tile, _), route) in message.destinations.iter().zip(&routes) {
+            let state = &tiles[tile];
+            let row = tile.physical().row();
+            let select = fabric::select_event(start, route.time);
+            let pointer = fabric::pointer_event(select, row);
+            if select < state.receive_end {
+                start += state.receive_end - select;
+                continue 'starts;
+            }
+            let free = state.control_free(select)
+                && state.control_free(select + words)
+                && state.control_free(pointer)
+                && !state.pointers.contains_key(&pointer);
+            if !free {
+                start += 1;
+                continue 'starts;
+            }
+        }
+        let directions = routes
+            .iter()
+            .fold(0u8, |bits, route| bits | route.direction as u8);
+        let directions = if message.destinations.len() > 1 {
+            3
+        } else {
+            directions
+        };
+        if let Some(source) = tiles.get_mut(&message.source) {
+            source
+                .sends
+                .push((start, start + words, message.from, directions));
+            source.sends.sort_unstable_by_key(|send| send.0);
+            source.horizon = source.horizon.max(start + words);
+        }
+        for ((tile, to), route) in message.destinations.iter().zip(&routes) {
+            let row = tile.physical().row();
+            let select = fabric::select_event(start, route.time);
+            if let Some(state) = tiles.get_mut(tile) {
+                state.selects.insert(select, sender.0);
+                state.selects.insert(select + words, NEUTRAL);
+                state
+                    .pointers
+                    .insert(fabric::pointer_event(select, row), *to);
+                state.receive_end = select + words;
+                state.horizon = state
+                    .horizon
+                    .max(fabric::receive_horizon(select, words, row));
+            }
+        }
+        return Ok(());
+    }
+    Err(format!(
+        "no legal start for a message of {words} words from {}",
+        message.source
+    ))
+}
+
+fn row(state: Tile) -> RowEvents {
+    let mut events: Vec<Event> = Vec::new();
+    for (start, end, from, directions) in state.sends {
+        events.push(Event::Send {
+            at: start as u32,
+            from,
+            items: (end - start) as u32,
+            control: SendControl {
+                directions,
+                wide: false,
+            },
+        });
+    }
+    for (at, source) in state.selects {
+        events.push(Event::Select {
+            at: at as u32,
+            source,
+            pair: false,
+        });
+    }
+    for (at, to) in state.pointers {
+        events.push(Event::Pointer { at: at as u32, to });
+    }
+    let key = |event: &Event| match *event {
+        Event::Send { at, .. } => (at, 0),
+        Event::Select { at, .. } => (at, 1),
+        Event::Pointer { at, .. } => (at, 2),
+        Event::Format { at, .. } => (at, 3),
+        Event::Base { at, .. } => (at, 4),
+    };
+    events.sort_by_key(key);
+    RowEvents {
+        events,
+        horizon: state.horizon.max(6) as u32,
+    }
+}
+
+/// Both sides of `scheduling_notes`' simple route-aware bound.
+fn route_bound(messages: &[Message], received: &BTreeMap<LogicalTile, i64>) -> i64 {
+    let mut first: BTreeMap<LogicalTile, i64> = BTreeMap::new();
+    let mut senders: BTreeMap<LogicalTile, (i64, i64, i64)> = BTreeMap::new();
+    for message in messages {
+        let sender = message.source.physical();
+        let times = message.destinations.iter().map(|(tile, _)| {
+            let physical = tile.physical();
+            (
+                *tile,
+                fabric::route(sender, physical).time as i64,
+                physical.row() as i64,
+            )
+        });
+        let start = times.clone().map(|(_, t, _)| -t).max().unwrap_or(0).max(0);
+        let mut tail = 0;
+        for (tile, t, row) in times {
+            let select = start + t + 1;
+            let entry = first.entry(tile).or_insert(select);
+            *entry = (*entry).min(select);
+            tail = tail.max(t + 2 * row);
+        }
+        let entry = senders.entry(message.source).or_insert((start, 0, tail));
+        entry.0 = entry.0.min(start);
+        entry.1 += message.words as i64;
+        entry.2 = entry.2.min(tail);
+    }
+    let receivers = first.iter().map(|(tile, select)| {
+        fabric::receive_horizon(*select, received[tile], tile.physical().row())
+    });
+    let senders = senders
+        .values()
+        .map(|(start, words, tail)| start + words + tail + 58);
+    receivers.chain(senders).max().unwrap_or(0)
+}
