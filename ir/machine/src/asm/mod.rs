@@ -155,6 +155,7 @@ impl Assembly {
 /// # Errors
 /// All errors of the text, each with its place.
 pub fn assemble(text: &str, options: &Options) -> Result<Assembly, Diagnostics> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let source = source::split(text, &options.file);
     let mut assembler = Assembler {
         lines: text.split('\n').collect(),
