@@ -37,12 +37,6 @@ impl Worker {
         self.turns += 1;
     }
 
-    /// A solo instruction that takes `turns` turns.
-    pub fn slow(&mut self, instruction: impl AsRef<str>, turns: u32) {
-        self.solo(instruction);
-        self.turns += u64::from(turns) - 1;
-    }
-
     /// A bundle; an empty half is filled with `nop` or `fnop`.
     pub fn bundle(&mut self, main: impl AsRef<str>, aux: impl AsRef<str>) {
         let (main, aux) = (main.as_ref(), aux.as_ref());
@@ -56,12 +50,6 @@ impl Worker {
     pub fn slow_bundle(&mut self, main: impl AsRef<str>, aux: impl AsRef<str>, turns: u32) {
         self.bundle(main, aux);
         self.turns += u64::from(turns) - 1;
-    }
-
-    /// A label of the kernel's text, aligned for branches. Alignment may put a `nop` in front,
-    /// which is executed if control falls through: labels stand only where it does not.
-    pub fn label(&mut self, name: &str) {
-        let _ = writeln!(self.text, "        .p2align 3\n{name}:");
     }
 
     /// `count` passes over a body of bundles (`rpt`); nothing if `count` is 0.

@@ -1,2 +1,3 @@
 //! The ipucc command and library.
+pub mod backend;
 pub mod onnx;

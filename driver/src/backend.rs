@@ -1,0 +1,106 @@
+//! From a tile program to a package: schedule, emit, allocate, link.
+
+use indexmap::IndexMap;
+use ipucc_chip::Assumptions;
+use ipucc_codegen::{EmitError, LinkError, emit, link};
+use ipucc_machine::package::Package;
+use ipucc_schedule::sram::{self, SramError};
+use ipucc_schedule::{ScheduleError, schedule_program};
+use ipucc_tile::Program;
+use ipucc_tile::schedule::{AbstainMode, Scheduled};
+use ipucc_tile::sram::{Placement, Problem};
+use rayon::prelude::*;
+use thiserror::Error;
+
+/// Why a tile program has no package.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BackendError {
+    /// Scheduling.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// Code generation.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+    /// Allocation.
+    #[error(transparent)]
+    Sram(#[from] SramError),
+    /// Linking.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+/// Options of the back end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// How idle tiles pass barriers.
+    pub abstain: AbstainMode,
+    /// Assumptions behind the prediction.
+    pub assumptions: Assumptions,
+}
+
+/// A compiled program and what the passes decided.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compiled {
+    /// The package.
+    pub package: Package,
+    /// The scheduled program.
+    pub scheduled: Scheduled,
+    /// Addresses by tile.
+    pub placements: Vec<Placement>,
+}
+
+/// Compiles a tile program. `weights` holds the row-major device data of every stored weight.
+///
+/// # Errors
+/// What stands against it; of several tiles the lowest is reported.
+pub fn compile(
+    program: Program,
+    weights: &IndexMap<String, Vec<u8>>,
+    options: &Options,
+) -> Result<Compiled, BackendError> {
+    let scheduled = schedule_program(program, options.abstain, &options.assumptions)?;
+    let emitted = emit(&scheduled, &options.assumptions)?;
+    let placements = place(emitted.tiles.iter().map(|tile| &tile.problem))?;
+    let package = link(
+        &scheduled,
+        &emitted,
+        &placements,
+        weights,
+        &options.assumptions,
+    )?;
+    Ok(Compiled {
+        package,
+        scheduled,
+        placements,
+    })
+}
+
+/// Solves the allocation of all tiles; tiles with equal problems are solved once.
+fn place<'p>(problems: impl Iterator<Item = &'p Problem>) -> Result<Vec<Placement>, SramError> {
+    let problems: Vec<&Problem> = problems.collect();
+    let mut distinct: IndexMap<Problem, usize> = IndexMap::new();
+    let mut index = Vec::with_capacity(problems.len());
+    for problem in &problems {
+        // The tile's number is for messages only.
+        let key = Problem {
+            tile: 0,
+            ..(*problem).clone()
+        };
+        let next = distinct.len();
+        index.push(*distinct.entry(key).or_insert(next));
+    }
+    let keys: Vec<&Problem> = distinct.keys().collect();
+    let solved: Vec<Result<Placement, SramError>> = keys
+        .par_iter()
+        .map(|problem| sram::solve(problem, sram::Options { repairs: 20 }))
+        .collect();
+    index
+        .iter()
+        .zip(&problems)
+        .map(|(&at, problem)| match &solved[at] {
+            Ok(placement) => Ok(placement.clone()),
+            // Solve again for a message with the right tile.
+            Err(_) => sram::solve(problem, sram::Options { repairs: 20 }),
+        })
+        .collect()
+}

@@ -1,0 +1,244 @@
+//! Sessions: a package loaded into a backend, run as often as wanted.
+
+use indexmap::IndexMap;
+use ipucc_chip::{Assumptions, Chip, HostType, LogicalTile, ScalarType};
+use ipucc_machine::package::{Binding, Package};
+use ipucc_sim::{Failure, Options, RunReport, SimError, Simulator};
+use thiserror::Error;
+
+/// A dense row-major host buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostTensor {
+    /// Element type.
+    pub element: HostType,
+    /// Extents.
+    pub shape: Vec<u32>,
+    /// Little-endian elements.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a session cannot run.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// An input is missing or unknown.
+    #[error("input `{0}` {1}")]
+    Input(String, String),
+    /// The simulator could not be set up or reached.
+    #[error("simulator: {0}")]
+    Simulator(#[from] SimError),
+    /// The program failed.
+    #[error("the program failed: {0}")]
+    Failed(Box<Failure>),
+}
+
+/// Result of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// Outputs by name.
+    pub outputs: IndexMap<String, HostTensor>,
+    /// Cycles from the release of the first barrier to the last arrival at the last one.
+    pub cycles: u64,
+    /// What the simulator reports.
+    pub report: RunReport,
+}
+
+/// A package on the simulator.
+pub struct Session {
+    package: Package,
+    simulator: Simulator,
+}
+
+impl Session {
+    /// Loads a package: every segment is written once.
+    ///
+    /// # Errors
+    /// The package does not fit the chip, or memory cannot be had.
+    pub fn new(
+        package: Package,
+        assumptions: Assumptions,
+        options: Options,
+    ) -> Result<Session, SessionError> {
+        let chip =
+            Chip::first(package.tiles).ok_or(SimError::NoTile(package.tiles, Chip::C600_TILES))?;
+        let mut simulator = Simulator::new(chip, assumptions, options)?;
+        for (tile, image) in package.images.iter().enumerate() {
+            for segment in &image.segments {
+                if let Some(blob) = package.blobs.get(segment.blob as usize) {
+                    simulator.write(LogicalTile(tile as u16), segment.address, blob)?;
+                }
+            }
+        }
+        Ok(Session { package, simulator })
+    }
+
+    /// The package.
+    pub fn package(&self) -> &Package {
+        &self.package
+    }
+
+    /// The simulator, for reading tile memory.
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// Writes the inputs, runs the program, reads the outputs.
+    ///
+    /// # Errors
+    /// An input that does not fit its binding, or a program that fails.
+    pub fn run(&mut self, inputs: &IndexMap<String, HostTensor>) -> Result<Outcome, SessionError> {
+        for (name, binding) in &self.package.inputs {
+            let missing = || SessionError::Input(name.clone(), "is missing".into());
+            let tensor = inputs.get(name).ok_or_else(missing)?;
+            let bad = |reason| SessionError::Input(name.clone(), reason);
+            let device = to_device(binding, tensor).map_err(bad)?;
+            scatter(&mut self.simulator, binding, &device)?;
+        }
+        let entries: Vec<(LogicalTile, u32)> = self
+            .package
+            .images
+            .iter()
+            .enumerate()
+            .map(|(tile, image)| (LogicalTile(tile as u16), image.entry))
+            .collect();
+        self.simulator.start(&entries);
+        let report = self.simulator.run().map_err(SessionError::Failed)?;
+        let mut outputs = IndexMap::new();
+        for (name, binding) in &self.package.outputs {
+            let device = gather(&self.simulator, binding)?;
+            outputs.insert(name.clone(), from_device(binding, &device));
+        }
+        let cycles = match (report.barriers.first(), report.barriers.last()) {
+            (Some(first), Some(last)) if report.barriers.len() > 1 => {
+                last.last_arrival - first.release
+            }
+            _ => 0,
+        };
+        Ok(Outcome {
+            outputs,
+            cycles,
+            report,
+        })
+    }
+}
+
+/// Checks a host buffer against its binding and converts it to the device type.
+fn to_device(binding: &Binding, tensor: &HostTensor) -> Result<Vec<u8>, String> {
+    if tensor.element != binding.host {
+        return Err(format!(
+            "has elements of type {}, expected {}",
+            tensor.element, binding.host
+        ));
+    }
+    if tensor.shape != binding.shape {
+        return Err(format!(
+            "has shape {:?}, expected {:?}",
+            tensor.shape, binding.shape
+        ));
+    }
+    let elements: usize = binding
+        .shape
+        .iter()
+        .map(|&extent| extent as usize)
+        .product();
+    if tensor.bytes.len() != elements * binding.host.bytes() as usize {
+        return Err(format!(
+            "has {} bytes of data for {elements} elements",
+            tensor.bytes.len()
+        ));
+    }
+    match binding.host {
+        HostType::I64 => {
+            let mut out = Vec::with_capacity(elements * 4);
+            for (index, chunk) in tensor.bytes.as_chunks::<8>().0.iter().enumerate() {
+                let value = i64::from_le_bytes(*chunk);
+                let narrow = i32::try_from(value)
+                    .map_err(|_| format!("element {index} is {value}, outside 32 bits"))?;
+                out.extend(narrow.to_le_bytes());
+            }
+            Ok(out)
+        }
+        HostType::F64 => Ok(tensor
+            .bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .flat_map(|chunk| (f64::from_le_bytes(*chunk) as f32).to_le_bytes())
+            .collect()),
+        HostType::Bool => Ok(tensor
+            .bytes
+            .iter()
+            .map(|&byte| u8::from(byte != 0))
+            .collect()),
+        HostType::Device(element) if element == binding.device => Ok(tensor.bytes.clone()),
+        HostType::Device(ScalarType::F32) if binding.device == ScalarType::F16 => Ok(tensor
+            .bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .flat_map(|chunk| half::f16::from_f32(f32::from_le_bytes(*chunk)).to_le_bytes())
+            .collect()),
+        HostType::Device(element) => Err(format!(
+            "cannot be converted from {element} to {}",
+            binding.device
+        )),
+    }
+}
+
+/// Converts device data to the host type of the binding.
+fn from_device(binding: &Binding, device: &[u8]) -> HostTensor {
+    let bytes = match binding.host {
+        HostType::I64 => device
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .flat_map(|chunk| i64::from(i32::from_le_bytes(*chunk)).to_le_bytes())
+            .collect(),
+        HostType::F64 => device
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .flat_map(|chunk| f64::from(f32::from_le_bytes(*chunk)).to_le_bytes())
+            .collect(),
+        HostType::Device(ScalarType::F32) if binding.device == ScalarType::F16 => device
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .flat_map(|chunk| half::f16::from_le_bytes(*chunk).to_f32().to_le_bytes())
+            .collect(),
+        HostType::Bool | HostType::Device(_) => device.to_vec(),
+    };
+    HostTensor {
+        element: binding.host,
+        shape: binding.shape.clone(),
+        bytes,
+    }
+}
+
+fn scatter(simulator: &mut Simulator, binding: &Binding, data: &[u8]) -> Result<(), SimError> {
+    let size = binding.device.bytes() as usize;
+    let mut result = Ok(());
+    for run in &binding.runs {
+        run.for_each(|host, address| {
+            let at = host as usize * size;
+            if let (Ok(()), Some(bytes)) = (&result, data.get(at..at + size)) {
+                result = simulator.write(LogicalTile(run.tile), address, bytes);
+            }
+        });
+    }
+    result
+}
+
+fn gather(simulator: &Simulator, binding: &Binding) -> Result<Vec<u8>, SimError> {
+    let size = binding.device.bytes() as usize;
+    let mut data = vec![0; binding.elements() as usize * size];
+    let mut result = Ok(());
+    for run in &binding.runs {
+        run.for_each(|host, address| {
+            let at = host as usize * size;
+            if let (Ok(()), Some(bytes)) = (&result, data.get_mut(at..at + size)) {
+                result = simulator.read(LogicalTile(run.tile), address, bytes);
+            }
+        });
+    }
+    result.map(|()| data)
+}
