@@ -172,7 +172,11 @@ fn main() {
         let text = String::from_utf8_lossy(&text).into_owned();
         let begin = Instant::now();
         let result = std::panic::catch_unwind(|| property::check(&text));
-        slowest = slowest.max(begin.elapsed());
+        let took = begin.elapsed();
+        slowest = slowest.max(took);
+        if took > Duration::from_secs(3) {
+            println!("---- {took:?}\n{text}\n----");
+        }
         texts += 1;
         match result {
             Ok(true) => accepted += 1,

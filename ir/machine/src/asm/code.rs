@@ -1,11 +1,12 @@
 //! Statements that make code: instructions and bundles.
 
+use super::eval::symbols_of;
 use super::expr::Expr;
 use super::operand;
 use super::select::{self, Code, Filled, Member, Refusal, select};
 use super::source::Stmt;
 use super::state::{CodeItem, Item, Span};
-use super::{Assembler, OpenBundle, symbols_of};
+use super::{Assembler, OpenBundle};
 use crate::{Context, Lane, Op};
 
 impl Assembler<'_> {

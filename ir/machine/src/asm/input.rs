@@ -11,6 +11,8 @@ use super::state::Span;
 
 /// Statements that one input may expand to.
 const BUDGET: u32 = 2_000_000;
+/// Bytes of text that one input may expand to.
+pub(super) const MAX_TEXT: usize = 128 << 20;
 /// Expansions that may be open at a time.
 const MAX_NESTING: usize = 200;
 
@@ -155,6 +157,11 @@ impl Assembler<'_> {
                         .zip(values.iter().map(String::as_str))
                         .collect();
                     let text = macros::substitute(stmt.text(), &pairs, *counter, *alt);
+                    self.spent_bytes += text.len();
+                    if self.spent_bytes > MAX_TEXT {
+                        self.stop = true;
+                        return None;
+                    }
                     let mut pieces = Vec::new();
                     cut(&text, |from, to| pieces.push((from, to)));
                     if let [(from, to)] = pieces[..] {

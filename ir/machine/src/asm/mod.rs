@@ -25,16 +25,23 @@
 //! collected; nothing stops at the first.
 
 mod code;
+mod data;
 mod diag;
 mod directive;
+mod emit;
+mod eval;
 mod expr;
 mod input;
 mod layout;
 mod lex;
 mod line;
+mod link;
 mod macros;
 mod named;
 mod operand;
+mod pseudo;
+mod repeat;
+mod report;
 mod select;
 mod source;
 mod state;
@@ -48,12 +55,12 @@ use indexmap::IndexMap;
 pub(crate) use code::is_rpt;
 pub use diag::{Diagnostic, Diagnostics, Location, Severity};
 pub(crate) use expr::{apply_binary, apply_unary};
-pub(crate) use layout::relocation;
 pub(crate) use line::encode_line;
+pub(crate) use link::relocation;
 
 use crate::Context;
 use crate::object::{LinkError, Object};
-use expr::{BinaryOp, Cursor, Expr, Names, Node, ParseError, PosId, SymId};
+use expr::PosId;
 use input::{Condition, Expansion, Frame};
 use lex::{is_ident, is_ident_start};
 use macros::Macro;
@@ -65,6 +72,9 @@ use state::{Def, Item, Pos, SectionBuild, Span, Symbols};
 const MAX_SECTION: u32 = 1 << 21;
 /// Errors after which the rest is not reported one by one.
 const MAX_ERRORS: usize = 200;
+/// Errors of statements that have been reported already (in other expansions) after which the run
+/// ends: a long repetition of a wrong statement is not worth its time.
+const MAX_REPEATED: u32 = 2000;
 
 /// What the command line decides.
 #[derive(Clone, Debug)]
@@ -198,6 +208,8 @@ pub fn assemble(text: &str, options: &Options) -> Result<Assembly, Diagnostics> 
         bundle: None,
         here: None,
         spent: 0,
+        spent_bytes: 0,
+        repeated: 0,
         stop: false,
         ended: false,
     };
@@ -255,6 +267,10 @@ struct Assembler<'t> {
     here: Option<PosId>,
     /// Statements read so far.
     spent: u32,
+    /// Bytes of expanded text so far.
+    spent_bytes: usize,
+    /// Errors that repeat one that was reported.
+    repeated: u32,
     stop: bool,
     /// `.end` was seen.
     ended: bool,
@@ -271,7 +287,12 @@ impl Assembler<'_> {
         if self.spent > 0 && self.stop && !self.has_errors() {
             let last = self.expansions.last().map(|e| e.call.clone());
             if let Some(span) = last {
-                self.error(&span, "the text expands to more than 2000000 statements");
+                let message = if self.spent_bytes > input::MAX_TEXT {
+                    "the text expands to more than 128 MiB"
+                } else {
+                    "the text expands to more than 2000000 statements"
+                };
+                self.error(&span, message);
             }
         }
         if !self.ended {
@@ -454,322 +475,6 @@ impl Assembler<'_> {
             .get(name)
             .is_some_and(|s| !matches!(s.def, Def::None))
     }
-
-    // Expressions
-
-    /// Parses the bytes of `stmt` from `at` on; reports errors.
-    fn parse_tail<T>(
-        &mut self,
-        stmt: &Stmt,
-        at: usize,
-        parse: impl FnOnce(&mut Cursor<'_>, &mut Self) -> Result<T, ParseError>,
-    ) -> Option<T> {
-        let tail = stmt.tail(at);
-        let span = Span::whole(&tail);
-        let tokens = match lex::tokens(tail.text()) {
-            Ok(tokens) => tokens,
-            Err(e) => {
-                self.error(&span.part(e.start, e.end), e.message);
-                return None;
-            }
-        };
-        let mut cursor = Cursor::new(&tokens);
-        // Uses of names inside the expression are placed at the whole tail.
-        match parse(&mut cursor, self) {
-            Ok(value) => Some(value),
-            Err(e) => {
-                self.error(&span.part(e.start, e.end), e.message);
-                None
-            }
-        }
-    }
-
-    /// The value of the expression `text` if it is known at this place; reports errors at `span`.
-    fn constant_text(&mut self, text: &str, span: &Span) -> Option<i64> {
-        if text.trim().is_empty() {
-            self.error(span, "expected an expression");
-            return None;
-        }
-        let inner = Stmt::expanded(text.trim().to_string(), span.stmt.loc, true);
-        let tokens = match lex::tokens(inner.text()) {
-            Ok(tokens) => tokens,
-            Err(e) => {
-                self.error(span, e.message);
-                return None;
-            }
-        };
-        let mut cursor = Cursor::new(&tokens);
-        let parsed = cursor.expr(self).and_then(|e| cursor.finish().map(|()| e));
-        match parsed {
-            Ok(value) => self.constant(&value, span),
-            Err(e) => {
-                self.error(span, e.message);
-                None
-            }
-        }
-    }
-
-    /// The value of `expr` if it is known at this place; reports an error at `span` if not.
-    fn constant(&mut self, expr: &Expr, span: &Span) -> Option<i64> {
-        match self.now(expr, 0) {
-            Some(Now::Absolute(value)) => Some(value),
-            _ => {
-                let unknown = self.first_undefined(expr, 0);
-                let help = match unknown {
-                    Some(name) => format!("`{name}` is not defined before this line"),
-                    None => "only constants and differences of labels before this line are known \
-                             here"
-                        .to_string(),
-                };
-                self.error_with(
-                    span,
-                    "this value must be known at this place".to_string(),
-                    None,
-                    Some(help),
-                );
-                None
-            }
-        }
-    }
-
-    fn first_undefined(&self, expr: &Expr, depth: u32) -> Option<String> {
-        if depth > 250 {
-            return None;
-        }
-        match expr.node() {
-            Node::Symbol(id) => match &self.symbols.get(*id).def {
-                Def::None => Some(self.symbols.name(*id).to_string()),
-                Def::Set(inner) => self.first_undefined(inner, depth + 1),
-                Def::Label(_) => None,
-            },
-            Node::Unary(_, a) => self.first_undefined(a, depth + 1),
-            Node::Binary(_, a, b) => self
-                .first_undefined(a, depth + 1)
-                .or_else(|| self.first_undefined(b, depth + 1)),
-            _ => None,
-        }
-    }
-
-    fn now(&self, expr: &Expr, depth: u32) -> Option<Now> {
-        if depth > 250 {
-            return None;
-        }
-        match expr.node() {
-            Node::Const(value) => Some(Now::Absolute(*value)),
-            Node::Place(at) => self.place_now(*at),
-            Node::Near(number, index) => {
-                let at = *self.near.get(number)?.get(*index as usize)?;
-                self.place_now(at)
-            }
-            Node::Symbol(id) => match &self.symbols.get(*id).def {
-                Def::Label(at) => self.place_now(*at),
-                // Snapshots are taken at the use; only an earlier use sees this.
-                Def::Set(_) | Def::None => None,
-            },
-            Node::Unary(op, a) => match self.now(a, depth + 1)? {
-                Now::Absolute(a) => Some(Now::Absolute(expr::unary(*op, a))),
-                Now::Place(..) => None,
-            },
-            Node::Binary(op, a, b) => {
-                let (a, b) = (self.now(a, depth + 1)?, self.now(b, depth + 1)?);
-                match (op, a, b) {
-                    (op, Now::Absolute(a), Now::Absolute(b)) => {
-                        expr::binary(*op, a, b).ok().map(Now::Absolute)
-                    }
-                    (BinaryOp::Add, Now::Place(s, a), Now::Absolute(b))
-                    | (BinaryOp::Add, Now::Absolute(b), Now::Place(s, a)) => {
-                        Some(Now::Place(s, a.wrapping_add(b)))
-                    }
-                    (BinaryOp::Sub, Now::Place(s, a), Now::Absolute(b)) => {
-                        Some(Now::Place(s, a.wrapping_sub(b)))
-                    }
-                    (op, Now::Place(s, a), Now::Place(t, b)) if s == t && op.compares_places() => {
-                        expr::binary(*op, a, b).ok().map(Now::Absolute)
-                    }
-                    _ => None,
-                }
-            }
-        }
-    }
-
-    fn place_now(&self, at: PosId) -> Option<Now> {
-        let pos = self.positions[at as usize];
-        Some(Now::Place((pos.section, pos.epoch), pos.offset.into()))
-    }
-
-    // Messages
-
-    fn error(&mut self, span: &Span, message: impl Into<String>) {
-        self.error_with(span, message.into(), None, None);
-    }
-
-    fn error_with(
-        &mut self,
-        span: &Span,
-        message: String,
-        note: Option<(String, Span)>,
-        help: Option<String>,
-    ) {
-        self.report(Severity::Error, span, message, note, help);
-    }
-
-    fn report(
-        &mut self,
-        severity: Severity,
-        span: &Span,
-        message: String,
-        note: Option<(String, Span)>,
-        help: Option<String>,
-    ) {
-        if self.diagnostics.len() >= MAX_ERRORS {
-            if self.diagnostics.len() == MAX_ERRORS {
-                let location = self.location(span);
-                self.diagnostics.push(Diagnostic {
-                    severity,
-                    message: format!("more than {MAX_ERRORS} errors; the rest is not shown"),
-                    label: String::new(),
-                    location,
-                    notes: Vec::new(),
-                    help: None,
-                });
-                self.stop = true;
-            }
-            return;
-        }
-        // The same statement may be expanded many times.
-        let location = self.location(span);
-        let known = self
-            .diagnostics
-            .iter()
-            .any(|d| d.message == message && d.location == location);
-        if known {
-            return;
-        }
-        let mut notes = Vec::new();
-        if let Some((text, span)) = note {
-            notes.push((text, Some(self.location(&span))));
-        }
-        let mut at = span.stmt.loc.expansion;
-        let mut shown = 0;
-        while at != 0 {
-            let expansion = &self.expansions[at as usize];
-            let outer = expansion.call.stmt.loc.expansion;
-            // A recursive macro has hundreds of these; the ends tell enough.
-            if shown < 4 || outer == 0 {
-                notes.push((
-                    format!("in the expansion of {}", expansion.what),
-                    Some(self.location(&expansion.call)),
-                ));
-            }
-            shown += 1;
-            at = outer;
-        }
-        self.diagnostics.push(Diagnostic {
-            severity,
-            message,
-            label: String::new(),
-            location,
-            notes,
-            help,
-        });
-    }
-
-    /// The line that is shown for a span, and the bytes of the span in it.
-    fn shown<'s>(&'s self, span: &'s Span) -> (&'s str, u32, u32) {
-        let loc = span.stmt.loc;
-        if span.stmt.is_made() && loc.expansion != 0 {
-            let (text, at) = span.stmt.made_text();
-            return (text, at + span.start, at + span.end);
-        }
-        let text = self.lines.get(loc.physical as usize).copied().unwrap_or("");
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        (text, loc.column + span.start, loc.column + span.end)
-    }
-
-    /// Column of a span, from 1.
-    fn column(&self, span: &Span) -> u32 {
-        let (text, start, _) = self.shown(span);
-        chars(text, start) + 1
-    }
-
-    fn location(&self, span: &Span) -> Location {
-        let (text, start, end) = self.shown(span);
-        let column = chars(text, start);
-        Location {
-            file: self
-                .files
-                .get(span.stmt.loc.file as usize)
-                .cloned()
-                .unwrap_or_default(),
-            line: span.stmt.loc.line,
-            column: column + 1,
-            length: chars(text, end).saturating_sub(column).max(1),
-            text: text.to_string(),
-        }
-    }
-}
-
-/// Characters of the first `bytes` bytes of `text`.
-fn chars(text: &str, bytes: u32) -> u32 {
-    text.char_indices()
-        .take_while(|(at, _)| *at < bytes as usize)
-        .count() as u32
-}
-
-/// A value while reading: a number or a place in a section.
-#[derive(Clone, Copy)]
-enum Now {
-    Absolute(i64),
-    /// Section, its epoch, and the offset counted in it.
-    Place((usize, u32), i64),
-}
-
-impl BinaryOp {
-    /// Operators that mean something between two places of one section.
-    fn compares_places(self) -> bool {
-        use BinaryOp::*;
-        matches!(self, Sub | Eq | Ne | Lt | Le | Gt | Ge)
-    }
-}
-
-impl Names for Assembler<'_> {
-    fn symbol(&mut self, name: &str) -> Expr {
-        let id = self.symbols.intern(name);
-        match &self.symbols.get(id).def {
-            Def::Set(value) => value.clone(),
-            Def::None => match named::value(name) {
-                Some(value) => Expr::constant(value),
-                None => Expr::new(Node::Symbol(id)),
-            },
-            Def::Label(_) => Expr::new(Node::Symbol(id)),
-        }
-    }
-
-    fn here(&mut self) -> Expr {
-        let at = match self.here {
-            Some(at) => at,
-            None => self.position(),
-        };
-        self.here = Some(at);
-        Expr::new(Node::Place(at))
-    }
-
-    fn near(&mut self, number: u32, forward: bool) -> Option<Expr> {
-        let count = self.near.get(&number).map_or(0, Vec::len) as u32;
-        let index = if forward {
-            count
-        } else {
-            count.checked_sub(1)?
-        };
-        Some(Expr::new(Node::Near(number, index)))
-    }
-
-    fn fold(&mut self, expr: &Expr) -> Option<i64> {
-        match self.now(expr, 0)? {
-            Now::Absolute(value) => Some(value),
-            Now::Place(..) => None,
-        }
-    }
 }
 
 /// The first word of `text` and its length in bytes.
@@ -785,18 +490,4 @@ fn label_end(text: &str, len: usize) -> Option<usize> {
     }
     let after = text[len..].trim_start().strip_prefix(':')?;
     Some(text.len() - after.trim_start().len())
-}
-
-/// Symbols that an expression names.
-fn symbols_of(expr: &Expr, out: &mut Vec<SymId>, nears: &mut Vec<(u32, u32)>) {
-    match expr.node() {
-        Node::Symbol(id) => out.push(*id),
-        Node::Near(number, index) => nears.push((*number, *index)),
-        Node::Unary(_, a) => symbols_of(a, out, nears),
-        Node::Binary(_, a, b) => {
-            symbols_of(a, out, nears);
-            symbols_of(b, out, nears);
-        }
-        _ => {}
-    }
 }
