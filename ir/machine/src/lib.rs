@@ -14,6 +14,7 @@ mod inst;
 pub mod object;
 mod object_file;
 pub mod package;
+mod place;
 mod regs;
 pub mod row;
 mod symbol;

@@ -6,6 +6,8 @@
 
 mod chunk;
 mod events;
+mod labels;
+mod lines;
 mod text;
 
 pub use chunk::{Chunk, object_chunks};
