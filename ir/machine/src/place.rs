@@ -301,11 +301,11 @@ impl Object {
             RelocationKind::Word19 => (4, field(address, 19, 2)?, 0x7_ffff),
             RelocationKind::Word20 => (4, field(address, 19, 2)?, 0xf_ffff),
             RelocationKind::Run => {
-                let value = field(address - i64::from(ipucc_chip::memory::BASE), 16, 2)?;
+                let value = field(address.wrapping_sub(ipucc_chip::memory::BASE.into()), 16, 2)?;
                 (4, value & 0xfff | (value & 0xf000) << 4, 0xf_0fff)
             }
             RelocationKind::Rel16S2 => {
-                let distance = address - at;
+                let distance = address.wrapping_sub(at);
                 if distance % 4 != 0 || !(-0x2_0000..0x2_0000).contains(&distance) {
                     return Err(range(
                         distance,

@@ -365,3 +365,12 @@ fn differences_behind_late_values() {
         "setzi $m0, 0x45678\nor $m0, $m0, 0x12300000\nnop\nnop\n.word 0, 0\nnop\nzero $m0",
     );
 }
+
+/// The name of a section is its start.
+#[test]
+fn section_names() {
+    same(
+        "setzi $m0, .data + 4\nsetzi $m1, .text\nnop\n.data\n.word 1, 2",
+        "start: setzi $m0, d + 4\nsetzi $m1, start\nnop\n.data\nd: .word 1, 2",
+    );
+}

@@ -106,11 +106,17 @@ impl Assembler<'_> {
         }
     }
 
+    /// The section of that name, which stands for its start where no symbol has the name.
+    fn section_named(&self, name: &str) -> Option<usize> {
+        self.sections.iter().position(|s| s.name == name)
+    }
+
     fn check_undefined(&mut self) {
         let mut missing = Vec::new();
         for (name, symbol) in &self.symbols.0 {
             if matches!(symbol.def, Def::None)
                 && !symbol.external
+                && self.section_named(name).is_none()
                 && let Some(span) = &symbol.used_at
             {
                 missing.push((name.clone(), symbol.uses, span.clone()));
@@ -182,7 +188,7 @@ impl Assembler<'_> {
                             Ok(Value::Section(s, v)) if s == index => v,
                             _ => i64::from(at),
                         };
-                        u32::try_from(target - i64::from(at)).unwrap_or(0)
+                        u32::try_from(target.saturating_sub(at.into())).unwrap_or(0)
                     }
                 };
                 at = at.saturating_add(size.min(MAX_SECTION)).min(1 << 24);
@@ -242,7 +248,10 @@ impl Assembler<'_> {
             Node::Symbol(id) => match &self.symbols.get(*id).def {
                 Def::Label(at) => self.pos_value(*at, layout),
                 Def::Set(value) => self.value(value, layout, depth + 1)?,
-                Def::None => Value::Outside(*id, 0),
+                Def::None => match self.section_named(self.symbols.name(*id)) {
+                    Some(section) => Value::Section(section, 0),
+                    None => Value::Outside(*id, 0),
+                },
             },
             Node::Unary(op, a) => match self.value(a, layout, depth + 1)? {
                 Value::Absolute(a) => Value::Absolute(expr::unary(*op, a)),

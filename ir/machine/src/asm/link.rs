@@ -55,11 +55,9 @@ impl Assembler<'_> {
             };
             match &symbol.def {
                 Def::None => {
-                    if symbol.used_at.is_none() && !symbol.global {
-                        continue;
-                    }
                     // `.globl name` without a definition and a use says nothing.
-                    if symbol.used_at.is_none() {
+                    let section = self.sections.iter().any(|s| s.name == *name);
+                    if symbol.used_at.is_none() || section {
                         continue;
                     }
                     made.global = true;
