@@ -9,56 +9,56 @@ use crate::object::{
 };
 
 impl Object {
-    /// Addresses for all sections: those given, then every other section behind the last byte
-    /// used so far, code first. `.text` starts at the start of tile memory if nothing is said.
+    /// Addresses for all sections: those given; `.text` at the start of tile memory if nothing is
+    /// said; every other section at the first free address behind `.text`, code before data.
     pub fn default_addresses(&self, given: &IndexMap<String, u32>) -> IndexMap<String, u32> {
-        let mut out = IndexMap::new();
-        let base = ipucc_chip::memory::BASE;
-        let mut next = base;
-        let end = |address: u32, section: &Section| address.saturating_add(section.size);
-        // Later sections follow the given ones of their kind; the first ones are found first.
-        for (name, section) in &self.sections {
-            if let Some(&address) = given.get(name)
-                && section.executable
-            {
-                next = next.max(end(address, section));
-            }
+        let mut out: IndexMap<String, u32> = given
+            .iter()
+            .filter(|(name, _)| self.sections.contains_key(*name))
+            .map(|(name, address)| (name.clone(), *address))
+            .collect();
+        let text = ".text".to_string();
+        if self.sections.contains_key(&text) {
+            out.entry(text).or_insert(ipucc_chip::memory::BASE);
         }
-        if !given.contains_key(".text")
-            && let Some(text) = self.sections.get(".text")
-        {
-            out.insert(".text".to_string(), base);
-            next = next.max(end(base, text));
-        }
-        let mut place = |executable: bool, out: &mut IndexMap<String, u32>| {
-            for (name, section) in &self.sections {
-                if section.executable == executable
-                    && !given.contains_key(name)
-                    && !out.contains_key(name)
-                {
-                    let address = next.checked_next_multiple_of(section.align.max(1));
-                    let address = address.unwrap_or(!7);
-                    out.insert(name.clone(), address);
-                    next = end(address, section);
-                }
-            }
-            if executable {
-                for (name, section) in &self.sections {
-                    if let Some(&address) = given.get(name) {
-                        next = next.max(end(address, section));
-                    }
-                }
-            }
+        let start = match (self.sections.get(".text"), out.get(".text")) {
+            (Some(section), Some(address)) => address.saturating_add(section.size),
+            _ => ipucc_chip::memory::BASE,
         };
-        place(true, &mut out);
-        place(false, &mut out);
+        for executable in [true, false] {
+            for (name, section) in &self.sections {
+                if section.executable == executable && !out.contains_key(name) {
+                    let address = self.first_free(start, section, &out);
+                    out.insert(name.clone(), address);
+                }
+            }
+        }
+        // In the order of the object.
         self.sections
             .keys()
-            .filter_map(|name| {
-                let address = given.get(name).or_else(|| out.get(name))?;
-                Some((name.clone(), *address))
-            })
+            .filter_map(|name| Some((name.clone(), *out.get(name)?)))
             .collect()
+    }
+
+    /// The first address from `start` on where `section` meets no section that has an address.
+    fn first_free(&self, start: u32, section: &Section, placed: &IndexMap<String, u32>) -> u32 {
+        let align = section.align.max(1);
+        let aligned = |at: u32| at.checked_next_multiple_of(align).unwrap_or(!(align - 1));
+        let mut address = aligned(start);
+        loop {
+            let end = address.saturating_add(section.size);
+            let clash = placed
+                .iter()
+                .filter_map(|(name, from)| Some((*from, self.sections.get(name)?.size)))
+                .map(|(from, size)| (from, from.saturating_add(size)))
+                .filter(|(from, to)| *from < end && address < *to)
+                .map(|(_, to)| to)
+                .max();
+            match clash {
+                Some(to) if aligned(to) > address => address = aligned(to),
+                _ => return address,
+            }
+        }
     }
 
     /// Gives every section its address and resolves the relocations.

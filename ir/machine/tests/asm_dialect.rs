@@ -374,3 +374,62 @@ fn section_names() {
         "start: setzi $m0, d + 4\nsetzi $m1, start\nnop\n.data\nd: .word 1, 2",
     );
 }
+
+/// Sections without an address take the first free one behind `.text`, code before data.
+#[test]
+fn default_places() {
+    let object = assembly(
+        ".data\n.space 64\n.section .more, \"ax\"\nnop\n.rodata\n.word 1\n.text\nnop\nnop\n.bss\n.zero 8",
+        Context::Worker,
+    )
+    .object;
+    let at = |given: &[(&str, u32)]| -> Vec<(String, u32)> {
+        let given = given.iter().map(|(n, a)| (n.to_string(), *a)).collect();
+        let addresses = object.default_addresses(&given);
+        object.place(&addresses).expect("placed");
+        addresses.into_iter().collect()
+    };
+    let named = |list: &[(&str, u32)]| -> Vec<(String, u32)> {
+        list.iter().map(|(n, a)| (n.to_string(), *a)).collect()
+    };
+    assert_eq!(
+        at(&[]),
+        named(&[
+            (".text", 0x4c000),
+            (".data", 0x4c00c),
+            (".more", 0x4c008),
+            (".rodata", 0x4c04c),
+            (".bss", 0x4c050)
+        ])
+    );
+    assert_eq!(
+        at(&[(".text", 0x50000), (".data", 0x50010)]),
+        named(&[
+            (".text", 0x50000),
+            (".data", 0x50010),
+            (".more", 0x50008),
+            (".rodata", 0x5000c),
+            (".bss", 0x50050)
+        ])
+    );
+    assert_eq!(
+        at(&[(".data", 0xe7f00)])[3..],
+        named(&[(".rodata", 0x4c00c), (".bss", 0x4c010)])
+    );
+}
+
+/// What always faults assembles, with a warning.
+#[test]
+fn faults_warn() {
+    let made = assembly(
+        "ld2x64pace $a0:1, $a0:1, $m0:1+=, $m2, 0\nf16v4sihoamp $a0, $a2:3, $a4:5, 0\nnop",
+        Context::Worker,
+    );
+    let text = made.warnings.to_string();
+    assert!(text.contains("writes $a0 twice"), "{text}");
+    assert!(
+        text.contains("IPU21 does not have `f16v4sihoamp`"),
+        "{text}"
+    );
+    assert_eq!(made.warnings.0.len(), 2, "{text}");
+}

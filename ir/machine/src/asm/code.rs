@@ -6,7 +6,7 @@ use super::operand;
 use super::select::{self, Code, Filled, Member, Refusal, select};
 use super::source::Stmt;
 use super::state::{CodeItem, Item, Span};
-use super::{Assembler, OpenBundle};
+use super::{Assembler, OpenBundle, Severity};
 use crate::{Context, Lane, Op};
 
 impl Assembler<'_> {
@@ -32,9 +32,24 @@ impl Assembler<'_> {
             }
             Ok(code) => {
                 self.use_symbols(&code, &tail);
+                self.warn(&code, &span);
                 self.add_code(code, &span, &tail);
             }
         }
+    }
+
+    /// Warns about what encodes but faults on IPU21 whenever it is executed.
+    fn warn(&mut self, code: &Code, span: &Span) {
+        let Code::Solo(pending) = code else { return };
+        let info = pending.op().info();
+        let message = if !info.on_ipu21 {
+            format!("IPU21 does not have `{}`: it faults", info.mnemonic)
+        } else if let Some(register) = pending.ready.and_then(|i| i.double_destination()) {
+            format!("`{}` writes {register} twice: it faults", info.mnemonic)
+        } else {
+            return;
+        };
+        self.report(Severity::Warning, span, message, None, None);
     }
 
     fn refuse(&mut self, span: &Span, refusal: Refusal) {

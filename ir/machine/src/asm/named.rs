@@ -1,5 +1,7 @@
 //! Names of immediates: AMP phases and engines, SLIC columns, phases of the accumulator stores
-//! (`isa/amp.md` 3). They stand for numbers wherever the text defines no symbol of that name.
+//! (`isa/amp.md` 3), the local sync zone (`isa/system_and_limits.md` 3). They stand for numbers wherever the text defines no symbol of that name.
+
+use ipucc_chip::sync::Zone;
 
 /// Bits of the phase or column below the engine field, at the default of the assumption
 /// `amp_imm_layout`.
@@ -12,6 +14,9 @@ pub(super) fn value(name: &str) -> Option<i64> {
         let value: u32 = text.parse().ok()?;
         (text.len() == 1 && value < limit).then_some(value)
     };
+    if name == "TEXCH_SYNCZONE_LOCAL" {
+        return Some(Zone::Local.operand().into());
+    }
     if let Some(phase) = name
         .strip_prefix("TISTACC_P")
         .or_else(|| name.strip_prefix("TSTACC_P"))
@@ -66,6 +71,7 @@ mod tests {
         assert_eq!(value("TSLIC_F16V4_1x3_W0"), Some(8));
         assert_eq!(value("TSLIC_F32_1x3_W0_P1"), Some(17));
         assert_eq!(value("TSTACC_P1"), Some(1));
+        assert_eq!(value("TEXCH_SYNCZONE_LOCAL"), Some(2));
         assert_eq!(value("TAMP_F16V4_E4_P4"), None);
         assert_eq!(value("TAMP_F16V4_E3_P0"), None);
         assert_eq!(value("TAMP"), None);
