@@ -2,8 +2,10 @@
 
 mod builder;
 mod infer;
+pub mod interp;
 mod module;
 mod op;
+pub mod text;
 mod ty;
 
 pub use builder::Builder;

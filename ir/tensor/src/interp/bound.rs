@@ -1,0 +1,123 @@
+//! How far a result computed with other roundings may lie from the interpreter's.
+//!
+//! Roundings are taken as independent, each of at most unit `u` times its magnitude: the bound is
+//! `6 * sqrt(n) * u * r` with n roundings and r the root of the sum of squares of the rounded
+//! magnitudes, taken from the data. Never n * u times the sum of magnitudes, which lets anything
+//! pass.
+
+use super::tensor::Tensor;
+use crate::op::{Op, ReduceKind};
+use ipucc_chip::ScalarType;
+
+/// Unit roundoff of a float type; 0 for integers.
+pub fn unit(element: ScalarType) -> f32 {
+    match element {
+        ScalarType::F32 => f32::EPSILON / 2.0,
+        ScalarType::F16 => 1.0 / 2048.0,
+        ScalarType::F8E4M3 => 1.0 / 16.0,
+        ScalarType::F8E5M2 => 1.0 / 8.0,
+        _ => 0.0,
+    }
+}
+
+/// Bound per element on the difference between two honest evaluations of one operation on the same
+/// operands. Zero (exact) for integers and data movement.
+pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
+    let u = unit(result.ty.element);
+    let values = result.to_floats();
+    let own = |roundings: f32| -> Vec<f32> {
+        values
+            .iter()
+            .map(|v| 6.0 * roundings.sqrt() * u * v.abs())
+            .collect()
+    };
+    match op {
+        Op::Dot {
+            lhs_batch,
+            rhs_batch,
+            lhs_contract,
+            rhs_contract,
+            ..
+        } if u > 0.0 => {
+            let terms: usize = lhs_contract
+                .iter()
+                .map(|&axis| operands[0].ty.shape[axis as usize] as usize)
+                .product();
+            // Every partial sum and product is rounded; a partial sum of independent terms is at
+            // most about as large as the root of the sum of squares of all terms.
+            let square = |tensor: &Tensor| {
+                let squares: Vec<f32> = tensor.to_floats().iter().map(|v| v * v).collect();
+                Tensor::from_floats(tensor.ty.with_element(ScalarType::F32), &squares)
+            };
+            let (a, b) = (square(operands[0]), square(operands[1]));
+            let ty = result.ty.with_element(ScalarType::F32);
+            let op = Op::Dot {
+                lhs_batch: lhs_batch.clone(),
+                rhs_batch: rhs_batch.clone(),
+                lhs_contract: lhs_contract.clone(),
+                rhs_contract: rhs_contract.clone(),
+                accumulate: ScalarType::F32,
+                result: ScalarType::F32,
+            };
+            let sums = super::eval_op(&op, &[&a, &b], &ty).to_floats();
+            let n = terms.max(1) as f32;
+            let magnitudes = sums.iter().zip(&values);
+            magnitudes
+                .map(|(sum, value)| 6.0 * n.sqrt() * u * (sum + value * value).sqrt())
+                .collect()
+        }
+        Op::Reduce {
+            kind: ReduceKind::Sum | ReduceKind::Mean,
+            axes,
+            ..
+        } if u > 0.0 => {
+            let n: f32 = axes
+                .iter()
+                .map(|&axis| operands[0].ty.shape[axis as usize] as f32)
+                .product();
+            let squares: Vec<f32> = operands[0].to_floats().iter().map(|v| v * v).collect();
+            let ty = operands[0].ty.with_element(ScalarType::F32);
+            let squares = Tensor::from_floats(ty, &squares);
+            let sums = super::eval_op(op, &[&squares], &result.ty.with_element(ScalarType::F32));
+            let scale = if matches!(
+                op,
+                Op::Reduce {
+                    kind: ReduceKind::Mean,
+                    ..
+                }
+            ) {
+                n
+            } else {
+                1.0
+            };
+            sums.to_floats()
+                .iter()
+                .zip(&values)
+                .map(|(sum, v)| 6.0 * n.sqrt() * u * (sum / scale + v * v).sqrt())
+                .collect()
+        }
+        Op::Unary(_) => own(4.0),
+        Op::Binary(_) | Op::Clamp | Op::Convert(_) => own(1.0),
+        Op::Gelu { .. } | Op::Softmax(_) => own(16.0),
+        Op::LayerNorm { .. } | Op::RmsNorm { .. } => {
+            let n = *operands[0].ty.shape.last().unwrap_or(&1) as f32;
+            let most = values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+            values
+                .iter()
+                .map(|v| 6.0 * n.sqrt() * u * (v.abs() + most / n.sqrt()))
+                .collect()
+        }
+        Op::Reduce {
+            kind: ReduceKind::Prod,
+            axes,
+            ..
+        } => {
+            let n: f32 = axes
+                .iter()
+                .map(|&axis| operands[0].ty.shape[axis as usize] as f32)
+                .product();
+            own(n)
+        }
+        _ => vec![0.0; values.len()],
+    }
+}

@@ -1,0 +1,273 @@
+//! Operations and their attributes: between [`Op`] and text.
+
+use crate::op::{Axes, BinaryOp, CompareOp, Op, ReduceKind, UnaryOp};
+use crate::ty::TensorType;
+use indexmap::IndexMap;
+use ipucc_chip::ScalarType;
+
+/// An attribute's value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Attribute {
+    /// A number as written.
+    Number(String),
+    /// A word.
+    Word(String),
+    /// A list of integers.
+    List(Vec<i64>),
+}
+
+/// Attributes by name.
+pub type Attributes = IndexMap<String, Attribute>;
+
+/// The names of all operations in text.
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = UnaryOp::ALL.iter().map(|op| op.name()).collect();
+    names.extend(BinaryOp::ALL.iter().map(|op| op.name()));
+    names.extend(CompareOp::ALL.iter().map(|op| op.name()));
+    names.extend(ReduceKind::ALL.iter().map(|kind| reduce_name(*kind)));
+    names.extend([
+        "select",
+        "clamp",
+        "convert",
+        "broadcast",
+        "reshape",
+        "transpose",
+        "slice",
+        "pad",
+        "concat",
+        "gather",
+        "iota",
+        "reverse",
+        "argmax",
+        "argmin",
+        "dot",
+        "softmax",
+        "layer_norm",
+        "rms_norm",
+        "gelu",
+        "weight",
+        "constant",
+    ]);
+    names
+}
+
+fn reduce_name(kind: ReduceKind) -> &'static str {
+    match kind {
+        ReduceKind::Sum => "reduce_sum",
+        ReduceKind::Max => "reduce_max",
+        ReduceKind::Min => "reduce_min",
+        ReduceKind::Prod => "reduce_prod",
+        ReduceKind::Mean => "reduce_mean",
+    }
+}
+
+/// The name of an operation in text.
+pub fn name(op: &Op) -> &'static str {
+    match op {
+        Op::Reduce { kind, .. } => reduce_name(*kind),
+        other => other.name(),
+    }
+}
+
+/// The operation of a line. `operands` are the operands' types, `ty` the written result type.
+///
+/// # Errors
+/// What is missing or malformed.
+pub fn build(
+    name: &str,
+    attributes: &Attributes,
+    operands: &[TensorType],
+    ty: &TensorType,
+) -> Result<Op, String> {
+    let list = |key: &str| -> Result<Option<Vec<i64>>, String> {
+        match attributes.get(key) {
+            None => Ok(None),
+            Some(Attribute::List(list)) => Ok(Some(list.clone())),
+            Some(_) => Err(format!("`{key}` must be a list like [0, 1]")),
+        }
+    };
+    let axes = |key: &str| -> Result<Axes, String> {
+        let found = list(key)?.unwrap_or_default();
+        found
+            .iter()
+            .map(|&a| u8::try_from(a).map_err(|_| format!("axis {a}")))
+            .collect()
+    };
+    let needed = |key: &str| -> Result<Vec<i64>, String> {
+        list(key)?.ok_or_else(|| format!("attribute `{key}` is missing"))
+    };
+    let unsigned = |key: &str| -> Result<smallvec::SmallVec<[u32; 4]>, String> {
+        let found = needed(key)?;
+        found
+            .iter()
+            .map(|&v| u32::try_from(v).map_err(|_| format!("`{key}` holds {v}")))
+            .collect()
+    };
+    let axis = || -> Result<u8, String> {
+        match attributes.get("axis") {
+            Some(Attribute::Number(text)) => text
+                .parse()
+                .map_err(|_| format!("axis `{text}` is not a small number")),
+            _ => Err("attribute `axis` is missing".into()),
+        }
+    };
+    let keep = || matches!(attributes.get("keep"), Some(Attribute::Word(word)) if word == "true");
+    let epsilon = || -> Result<u32, String> {
+        match attributes.get("epsilon") {
+            None => Ok(1e-5f32.to_bits()),
+            Some(Attribute::Number(text)) => {
+                let value: f32 = text.parse().map_err(|_| format!("epsilon `{text}`"))?;
+                Ok(value.to_bits())
+            }
+            Some(_) => Err("`epsilon` must be a number".into()),
+        }
+    };
+    if let Some(op) = UnaryOp::ALL.iter().find(|op| op.name() == name) {
+        return Ok(Op::Unary(*op));
+    }
+    if let Some(op) = BinaryOp::ALL.iter().find(|op| op.name() == name) {
+        return Ok(Op::Binary(*op));
+    }
+    if let Some(op) = CompareOp::ALL.iter().find(|op| op.name() == name) {
+        return Ok(Op::Compare(*op));
+    }
+    if let Some(&kind) = ReduceKind::ALL
+        .iter()
+        .find(|kind| reduce_name(**kind) == name)
+    {
+        return Ok(Op::Reduce {
+            kind,
+            axes: axes("axes")?,
+            keep: keep(),
+        });
+    }
+    Ok(match name {
+        "select" => Op::Select,
+        "clamp" => Op::Clamp,
+        "convert" => Op::Convert(ty.element),
+        "broadcast" => Op::Broadcast {
+            shape: ty.shape.clone(),
+            axes: axes("axes")?,
+        },
+        "reshape" => Op::Reshape(ty.shape.clone()),
+        "transpose" => Op::Transpose(axes("permutation")?),
+        "slice" => {
+            let starts = unsigned("starts")?;
+            let ones = vec![1; starts.len()];
+            let strides = list("strides")?.unwrap_or(ones);
+            let narrow = |&v: &i64| i32::try_from(v).map_err(|_| format!("stride {v}"));
+            Op::Slice {
+                starts,
+                sizes: ty.shape.clone(),
+                strides: strides.iter().map(narrow).collect::<Result<_, String>>()?,
+            }
+        }
+        "pad" => Op::Pad {
+            low: unsigned("low")?,
+            high: unsigned("high")?,
+        },
+        "concat" => Op::Concat(axis()?),
+        "gather" => Op::Gather { axis: axis()? },
+        "iota" => Op::Iota {
+            element: ty.element,
+            shape: ty.shape.clone(),
+            axis: axis()?,
+        },
+        "reverse" => Op::Reverse(axes("axes")?),
+        "argmax" | "argmin" => Op::ArgReduce {
+            largest: name == "argmax",
+            axis: axis()?,
+            keep: keep(),
+        },
+        "dot" => {
+            let element = |key: &str, default: ScalarType| match attributes.get(key) {
+                None => Ok(default),
+                Some(Attribute::Word(word)) => word
+                    .parse()
+                    .map_err(|()| format!("`{key}` is no element type: {word}")),
+                Some(_) => Err(format!("`{key}` must be an element type")),
+            };
+            let first = operands
+                .first()
+                .map_or(ty.element, |operand| operand.element);
+            let default = if first.is_float() {
+                ScalarType::F32
+            } else {
+                ScalarType::I32
+            };
+            Op::Dot {
+                lhs_batch: axes("lhs_batch")?,
+                rhs_batch: axes("rhs_batch")?,
+                lhs_contract: axes("lhs_contract")?,
+                rhs_contract: axes("rhs_contract")?,
+                accumulate: element("accumulate", default)?,
+                result: ty.element,
+            }
+        }
+        "softmax" => Op::Softmax(axis()?),
+        "layer_norm" => Op::LayerNorm {
+            epsilon: epsilon()?,
+        },
+        "rms_norm" => Op::RmsNorm {
+            epsilon: epsilon()?,
+        },
+        "gelu" => Op::Gelu {
+            tanh: matches!(attributes.get("form"), Some(Attribute::Word(word)) if word == "tanh"),
+        },
+        other => return Err(format!("there is no operation `{other}`")),
+    })
+}
+
+/// The attributes of an operation as text, without braces; empty if there are none.
+pub fn attributes(op: &Op) -> String {
+    fn list<T: std::fmt::Display>(values: &[T]) -> String {
+        let all: Vec<String> = values.iter().map(ToString::to_string).collect();
+        format!("[{}]", all.join(", "))
+    }
+    let float = |bits: u32| format!("{:?}", f32::from_bits(bits));
+    match op {
+        Op::Broadcast { axes, .. } | Op::Reverse(axes) => format!("axes = {}", list(axes)),
+        Op::Transpose(axes) => format!("permutation = {}", list(axes)),
+        Op::Slice {
+            starts, strides, ..
+        } => {
+            format!("starts = {}, strides = {}", list(starts), list(strides))
+        }
+        Op::Pad { low, high } => format!("low = {}, high = {}", list(low), list(high)),
+        Op::Concat(axis) | Op::Softmax(axis) => format!("axis = {axis}"),
+        Op::Gather { axis } | Op::Iota { axis, .. } => format!("axis = {axis}"),
+        Op::Reduce { axes, keep, .. } => {
+            format!(
+                "axes = {}{}",
+                list(axes),
+                if *keep { ", keep = true" } else { "" }
+            )
+        }
+        Op::ArgReduce { axis, keep, .. } => {
+            format!("axis = {axis}{}", if *keep { ", keep = true" } else { "" })
+        }
+        Op::Dot {
+            lhs_batch,
+            rhs_batch,
+            lhs_contract,
+            rhs_contract,
+            accumulate,
+            ..
+        } => {
+            let mut parts = Vec::new();
+            if !lhs_batch.is_empty() {
+                parts.push(format!("lhs_batch = {}", list(lhs_batch)));
+                parts.push(format!("rhs_batch = {}", list(rhs_batch)));
+            }
+            parts.push(format!("lhs_contract = {}", list(lhs_contract)));
+            parts.push(format!("rhs_contract = {}", list(rhs_contract)));
+            parts.push(format!("accumulate = {accumulate}"));
+            parts.join(", ")
+        }
+        Op::LayerNorm { epsilon } | Op::RmsNorm { epsilon } => {
+            format!("epsilon = {}", float(*epsilon))
+        }
+        Op::Gelu { tanh: true } => "form = tanh".into(),
+        _ => String::new(),
+    }
+}

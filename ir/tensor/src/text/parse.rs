@@ -1,0 +1,809 @@
+//! Parsing modules. All faults of a text are reported: after one, parsing goes on at the next line
+//! of the function or the next item of the module.
+
+use super::Diagnostic;
+use super::lex::{Token, tokens};
+use super::ops::{self, Attribute, Attributes};
+use crate::builder::Builder;
+use crate::interp::Tensor;
+use crate::module::{Module, Span, Value, Weight, WeightSource};
+use crate::op::Op;
+use crate::ty::{MAX_RANK, TensorType};
+use indexmap::IndexMap;
+use ipucc_chip::{HostType, ScalarType};
+use std::ops::Range;
+
+/// Parses a module.
+///
+/// # Errors
+/// Every fault of the text, in its order.
+pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    let mut parser = Parser {
+        tokens: tokens(text),
+        at: 0,
+        text,
+        faults: Vec::new(),
+    };
+    let module = parser.module();
+    if parser.faults.is_empty() {
+        Ok(module)
+    } else {
+        Err(parser.faults)
+    }
+}
+
+struct Parser<'t> {
+    tokens: Vec<(Token, Range<usize>)>,
+    at: usize,
+    text: &'t str,
+    faults: Vec<Diagnostic>,
+}
+
+/// A fault has been recorded; skip to where parsing can go on.
+struct Skip;
+
+type Parsed<T> = Result<T, Skip>;
+
+impl Parser<'_> {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at.min(self.tokens.len() - 1)].0
+    }
+
+    fn span(&self) -> Range<usize> {
+        self.tokens[self.at.min(self.tokens.len() - 1)].1.clone()
+    }
+
+    fn next(&mut self) -> Token {
+        // Goes on past the end, where `peek` stays, so that taking a token back is always right.
+        let token = self.peek().clone();
+        self.at += 1;
+        token
+    }
+
+    fn fault(
+        &mut self,
+        code: &'static str,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Skip {
+        let (message, hint) = (message.into(), hint.into());
+        self.faults.push(Diagnostic {
+            code,
+            span,
+            message,
+            hint,
+        });
+        Skip
+    }
+
+    fn unexpected(&mut self, wanted: &str) -> Skip {
+        let found = describe(self.peek());
+        let span = self.span();
+        self.fault(
+            "T001",
+            span,
+            format!("expected {wanted}, found {found}"),
+            "",
+        )
+    }
+
+    fn mark(&mut self, mark: &'static str) -> Parsed<()> {
+        if *self.peek() == Token::Mark(mark) {
+            self.next();
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{mark}`")))
+        }
+    }
+
+    fn has(&mut self, mark: &'static str) -> bool {
+        let found = *self.peek() == Token::Mark(mark);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    fn word(&mut self, word: &str) -> Parsed<()> {
+        if matches!(self.peek(), Token::Word(found) if found == word) {
+            self.next();
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{word}`")))
+        }
+    }
+
+    fn symbol(&mut self, what: &str) -> Parsed<String> {
+        match self.next() {
+            Token::Symbol(name) if !name.is_empty() => Ok(name),
+            _ => {
+                self.at = self.at.saturating_sub(1);
+                Err(self.unexpected(what))
+            }
+        }
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Parsed<T> {
+        let span = self.span();
+        match self.peek().clone() {
+            Token::Number(text) => match text.parse() {
+                Ok(value) => {
+                    self.next();
+                    Ok(value)
+                }
+                Err(_) => {
+                    let message = format!("`{text}` is not {what}");
+                    Err(self.fault("T001", span, message, ""))
+                }
+            },
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    fn module(&mut self) -> Module {
+        let mut module = Module::default();
+        if self.word("module").is_err() || self.mark("{").is_err() {
+            return module;
+        }
+        loop {
+            match self.peek() {
+                Token::Mark("}") => {
+                    self.next();
+                    if *self.peek() != Token::End {
+                        self.unexpected("the end of the file");
+                    }
+                    return module;
+                }
+                Token::End => {
+                    self.unexpected("`}` at the end of the module");
+                    return module;
+                }
+                Token::Word(word) if word == "weight" => {
+                    if self.weight(&mut module).is_err() {
+                        self.skip_item();
+                    }
+                }
+                Token::Word(word) if word == "func" => {
+                    if self.function(&mut module).is_err() {
+                        self.skip_item();
+                    }
+                }
+                _ => {
+                    self.unexpected("`weight`, `func` or `}`");
+                    self.next();
+                    self.skip_item();
+                }
+            }
+        }
+    }
+
+    /// Skips to the next item of a module.
+    fn skip_item(&mut self) {
+        loop {
+            match self.peek() {
+                Token::End => return,
+                Token::Word(word) if word == "func" => return,
+                Token::Word(word) if word == "weight" => {
+                    // Inside a function `weight` follows `=`.
+                    let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+                    if before.is_none_or(|(token, _)| *token != Token::Mark("=")) {
+                        return;
+                    }
+                    self.next();
+                }
+                Token::Mark("}")
+                    if matches!(self.tokens.get(self.at + 1), Some((Token::End, _))) =>
+                {
+                    return;
+                }
+                _ => {
+                    self.next();
+                }
+            }
+        }
+    }
+
+    fn weight(&mut self, module: &mut Module) -> Parsed<()> {
+        self.word("weight")?;
+        let span = self.span();
+        let name = self.symbol("the weight's name, like `@w`")?;
+        self.mark(":")?;
+        let ty = self.tensor_type()?;
+        self.mark("=")?;
+        let source_span = self.span();
+        let Token::Word(kind) = self.next() else {
+            self.at = self.at.saturating_sub(1);
+            return Err(self.unexpected("a source: `random`, `splat`, `dense` or `file`"));
+        };
+        self.mark("(")?;
+        let source = match kind.as_str() {
+            "random" => {
+                self.word("seed")?;
+                self.mark("=")?;
+                let seed = self.number("a seed")?;
+                self.mark(",")?;
+                self.word("scale")?;
+                self.mark("=")?;
+                let scale: f32 = self.number("a scale")?;
+                WeightSource::Random {
+                    seed,
+                    scale: scale.to_bits(),
+                }
+            }
+            "splat" => {
+                let numbers = self.numbers(ty.element)?;
+                WeightSource::Splat(numbers)
+            }
+            "dense" => {
+                let span = self.span();
+                let Token::Text(hex) = self.next() else {
+                    self.at = self.at.saturating_sub(1);
+                    return Err(self.unexpected("the data as hexadecimal text in quotes"));
+                };
+                let digits: Option<Vec<u8>> = hex
+                    .as_bytes()
+                    .chunks(2)
+                    .map(|pair| {
+                        let text = std::str::from_utf8(pair).ok()?;
+                        u8::from_str_radix(text, 16)
+                            .ok()
+                            .filter(|_| pair.len() == 2)
+                    })
+                    .collect();
+                match digits {
+                    Some(data) if data.len() == ty.bytes() => WeightSource::Dense(data.into()),
+                    _ => {
+                        let message = format!(
+                            "the data of {ty} needs {} hexadecimal digits",
+                            2 * ty.bytes()
+                        );
+                        return Err(self.fault("T001", span, message, ""));
+                    }
+                }
+            }
+            "file" => {
+                let mut texts = Vec::new();
+                for what in ["a path in quotes", "a tensor's name in quotes"] {
+                    if !texts.is_empty() {
+                        self.mark(",")?;
+                    }
+                    match self.next() {
+                        Token::Text(text) => texts.push(text),
+                        _ => {
+                            self.at = self.at.saturating_sub(1);
+                            return Err(self.unexpected(what));
+                        }
+                    }
+                }
+                let key = texts.pop().unwrap_or_default();
+                WeightSource::File {
+                    path: texts.pop().unwrap_or_default(),
+                    key,
+                }
+            }
+            other => {
+                let message = format!("`{other}` is no source of a weight");
+                let hint =
+                    "a weight is `random(...)`, `splat(...)`, `dense(\"..\")` or `file(...)`";
+                return Err(self.fault("T001", source_span, message, hint));
+            }
+        };
+        self.mark(")")?;
+        if module
+            .weights
+            .insert(name.clone(), Weight { ty, source })
+            .is_some()
+        {
+            self.fault(
+                "T003",
+                span,
+                format!("weight `@{name}` is defined twice"),
+                "",
+            );
+        }
+        Ok(())
+    }
+
+    fn tensor_type(&mut self) -> Parsed<TensorType> {
+        let start = self.span().start;
+        self.word("tensor")?;
+        self.mark("<")?;
+        let from = self.span().start;
+        let mut to = from;
+        // The lexer cuts `16x128xf16` into numbers and words; the text between the marks counts.
+        while !matches!(self.peek(), Token::Mark(_) | Token::End) {
+            to = self.span().end;
+            self.next();
+        }
+        self.mark(">")?;
+        let inner = &self.text[from..to.max(from)];
+        let mut parts: Vec<&str> = inner.split('x').map(str::trim).collect();
+        let element = parts.pop().unwrap_or_default().parse::<ScalarType>();
+        let shape: Result<smallvec::SmallVec<[u32; 4]>, _> =
+            parts.iter().map(|part| part.parse::<u32>()).collect();
+        match (element, shape) {
+            (Ok(element), Ok(shape)) if shape.len() <= MAX_RANK => {
+                let count = shape
+                    .iter()
+                    .try_fold(1u64, |n, &e| n.checked_mul(u64::from(e)));
+                if count.is_some_and(|n| n < 1 << 32) {
+                    return Ok(TensorType { element, shape });
+                }
+                let message = format!("tensor<{inner}> has more than 2^32 elements");
+                Err(self.fault("T006", start..to, message, ""))
+            }
+            _ => {
+                let message = format!("`tensor<{inner}>` is no type");
+                let hint = if inner.contains('?') {
+                    "shapes are static: give every axis a number"
+                } else {
+                    "write it like `tensor<16x128xf16>`, with at most 8 axes"
+                };
+                Err(self.fault("T006", start..to.max(start + 1), message, hint))
+            }
+        }
+    }
+
+    fn host_type(&mut self, element: ScalarType) -> Parsed<HostType> {
+        if !matches!(self.peek(), Token::Word(word) if word == "host") {
+            return Ok(element.host());
+        }
+        self.next();
+        let span = self.span();
+        let Token::Word(word) = self.next() else {
+            self.at = self.at.saturating_sub(1);
+            return Err(self.unexpected("a host type like `i64`"));
+        };
+        let host = match word.as_str() {
+            "i64" => HostType::I64,
+            "f64" => HostType::F64,
+            "bool" => HostType::Bool,
+            name => match name.parse() {
+                Ok(scalar) => HostType::Device(scalar),
+                Err(()) => {
+                    let message = format!("`{name}` is no host type");
+                    return Err(self.fault(
+                        "T006",
+                        span,
+                        message,
+                        "i64, f64, bool or an element type",
+                    ));
+                }
+            },
+        };
+        let fits = match host {
+            HostType::I64 => element == ScalarType::I32,
+            HostType::F64 => element == ScalarType::F32,
+            HostType::Bool => element == ScalarType::I1,
+            HostType::Device(scalar) => {
+                scalar == element || scalar == ScalarType::F32 && element == ScalarType::F16
+            }
+        };
+        if fits {
+            Ok(host)
+        } else {
+            let message = format!("a host type of {host} cannot be bound to {element}");
+            Err(self.fault(
+                "T005",
+                span,
+                message,
+                "i64 goes with i32, f64 with f32, bool with i1",
+            ))
+        }
+    }
+
+    /// `%name: type [host type], ...` in parentheses.
+    fn ports(&mut self) -> Parsed<Vec<(String, Range<usize>, TensorType, HostType)>> {
+        self.mark("(")?;
+        let mut ports = Vec::new();
+        if self.has(")") {
+            return Ok(ports);
+        }
+        loop {
+            let span = self.span();
+            let Token::Value(name) = self.next() else {
+                self.at = self.at.saturating_sub(1);
+                return Err(self.unexpected("a value like `%x`"));
+            };
+            self.mark(":")?;
+            let ty = self.tensor_type()?;
+            let host = self.host_type(ty.element)?;
+            ports.push((name, span, ty, host));
+            if !self.has(",") {
+                self.mark(")")?;
+                return Ok(ports);
+            }
+        }
+    }
+
+    fn function(&mut self, module: &mut Module) -> Parsed<()> {
+        let base = self.span().start;
+        self.word("func")?;
+        let name_span = self.span();
+        let name = self.symbol("the function's name, like `@main`")?;
+        let params = self.ports()?;
+        self.mark("->")?;
+        let results = self.ports()?;
+        self.mark("{")?;
+        let mut builder = Builder::new(name.clone());
+        let mut values: IndexMap<String, Option<Value>> = IndexMap::new();
+        for (param, span, ty, host) in params {
+            let value = builder.param_with_host(param.clone(), ty, host);
+            if values.insert(param.clone(), Some(value)).is_some() {
+                self.fault("T003", span, format!("`%{param}` is defined twice"), "");
+            }
+        }
+        loop {
+            match self.peek().clone() {
+                Token::Mark("}") | Token::End => {
+                    let span = self.span();
+                    let message = format!("function `@{name}` ends without `return`");
+                    return Err(self.fault("T001", span, message, "write `return %value` last"));
+                }
+                Token::Word(word) if word == "return" => {
+                    self.next();
+                    self.finish(&mut builder, &values, &results)?;
+                    self.mark("}")?;
+                    break;
+                }
+                Token::Value(_) => {
+                    let start = self.at;
+                    if self
+                        .operation(&mut builder, &mut values, module, base)
+                        .is_err()
+                    {
+                        self.skip_line(start);
+                    }
+                }
+                _ => {
+                    self.unexpected("`%name = operation`, `return` or `}`");
+                    let start = self.at;
+                    self.next();
+                    self.skip_line(start);
+                }
+            }
+        }
+        if module
+            .functions
+            .insert(name.clone(), builder.finish())
+            .is_some()
+        {
+            self.fault(
+                "T003",
+                name_span,
+                format!("function `@{name}` is defined twice"),
+                "",
+            );
+        }
+        Ok(())
+    }
+
+    /// Skips to the first token of a later line than that of token `start`.
+    fn skip_line(&mut self, start: usize) {
+        let from = self.tokens[start].1.start;
+        let end = self.text[from..]
+            .find('\n')
+            .map_or(self.text.len(), |n| from + n);
+        while self.span().start < end && *self.peek() != Token::End {
+            self.next();
+        }
+    }
+
+    fn operand(&mut self, values: &IndexMap<String, Option<Value>>) -> Parsed<Option<Value>> {
+        let span = self.span();
+        let Token::Value(name) = self.next() else {
+            self.at = self.at.saturating_sub(1);
+            return Err(self.unexpected("a value like `%x`"));
+        };
+        match values.get(&name) {
+            Some(value) => Ok(*value),
+            None => {
+                let message = format!("`%{name}` is not defined before this line");
+                Err(self.fault(
+                    "T002",
+                    span,
+                    message,
+                    "values are defined once, before their use",
+                ))
+            }
+        }
+    }
+
+    fn operation(
+        &mut self,
+        builder: &mut Builder,
+        values: &mut IndexMap<String, Option<Value>>,
+        module: &Module,
+        base: usize,
+    ) -> Parsed<()> {
+        let span = self.span();
+        let Token::Value(name) = self.next() else {
+            return Err(Skip);
+        };
+        if values.contains_key(&name) {
+            return Err(self.fault("T003", span, format!("`%{name}` is defined twice"), ""));
+        }
+        // Later uses of a line that fails are no faults of their own.
+        values.insert(name.clone(), None);
+        self.mark("=")?;
+        let op_span = self.span();
+        let Token::Word(op) = self.next() else {
+            self.at = self.at.saturating_sub(1);
+            return Err(self.unexpected("an operation"));
+        };
+        if !ops::names().contains(&op.as_str()) {
+            let near = nearest(&op);
+            let hint = format!("did you mean `{near}`? `ipucc ops` lists all operations");
+            return Err(self.fault(
+                "T004",
+                op_span,
+                format!("there is no operation `{op}`"),
+                hint,
+            ));
+        }
+        let mut operands = Vec::new();
+        let mut weight = None;
+        let mut literal_at = None;
+        let literal_span = self.span();
+        if op == "weight" {
+            let span = self.span();
+            let found = self.symbol("the weight's name, like `@w`")?;
+            match module.weights.get(&found) {
+                Some(data) => weight = Some((found, data.ty.clone())),
+                None => {
+                    let message = format!("weight `@{found}` is not defined");
+                    return Err(self.fault("T002", span, message, "define it before the function"));
+                }
+            }
+        } else if op == "constant" {
+            literal_at = Some(self.at);
+            self.skip_literal();
+        } else if matches!(self.peek(), Token::Value(_)) {
+            loop {
+                operands.push(self.operand(values)?);
+                if !self.has(",") {
+                    break;
+                }
+            }
+        }
+        let attributes = if *self.peek() == Token::Mark("{") {
+            self.attributes()?
+        } else {
+            Attributes::new()
+        };
+        self.mark(":")?;
+        let ty_span = self.span();
+        let ty = self.tensor_type()?;
+        let line = Span {
+            start: (span.start - base) as u32,
+            end: (ty_span.end - base) as u32,
+        };
+        builder.at(line, None);
+        let Some(operands) = operands.into_iter().collect::<Option<Vec<Value>>>() else {
+            return Ok(());
+        };
+        let value = match (weight, literal_at) {
+            (Some((weight, found)), _) => {
+                if found != ty {
+                    let message = format!("weight `@{weight}` is {found}, not {ty}");
+                    return Err(self.fault("T005", ty_span, message, ""));
+                }
+                builder.weight(weight, ty)
+            }
+            (_, Some(at)) => {
+                let after = std::mem::replace(&mut self.at, at);
+                let data = self.numbers(ty.element)?;
+                self.at = after;
+                let op = Op::Constant {
+                    element: ty.element,
+                    shape: ty.shape.clone(),
+                    data,
+                };
+                let built = builder.op(op, &[]);
+                built.map_err(|error| self.fault("T005", literal_span, error.to_string(), ""))?
+            }
+            _ => {
+                let types: Vec<TensorType> =
+                    operands.iter().map(|&v| builder.ty(v).clone()).collect();
+                let built = ops::build(&op, &attributes, &types, &ty);
+                let built =
+                    built.map_err(|reason| self.fault("T004", op_span.clone(), reason, ""))?;
+                let inferred = built.infer(&types);
+                let inferred = inferred
+                    .map_err(|error| self.fault("T005", op_span.clone(), error.to_string(), ""))?;
+                if inferred != ty {
+                    let message = format!("the result of `{op}` is {inferred}, not {ty}");
+                    return Err(self.fault("T005", ty_span, message, ""));
+                }
+                let made = builder.op(built, &operands);
+                made.map_err(|error| self.fault("T005", op_span, error.to_string(), ""))?
+            }
+        };
+        builder.name(value, name.clone());
+        values.insert(name, Some(value));
+        Ok(())
+    }
+
+    fn skip_literal(&mut self) {
+        if self.has("[") {
+            while !matches!(self.peek(), Token::Mark("]") | Token::End) {
+                self.next();
+            }
+            self.has("]");
+        } else if matches!(self.peek(), Token::Number(_)) {
+            self.next();
+        }
+    }
+
+    /// A number or a list of numbers as data of an element type.
+    fn numbers(&mut self, element: ScalarType) -> Parsed<Vec<u8>> {
+        let mut data = Vec::new();
+        if !self.has("[") {
+            return self.one_number(element);
+        }
+        if self.has("]") {
+            return Ok(data);
+        }
+        loop {
+            data.extend(self.one_number(element)?);
+            if !self.has(",") {
+                self.mark("]")?;
+                return Ok(data);
+            }
+        }
+    }
+
+    fn one_number(&mut self, element: ScalarType) -> Parsed<Vec<u8>> {
+        let span = self.span();
+        let Token::Number(text) = self.peek().clone() else {
+            return Err(self.unexpected("a number"));
+        };
+        let size = element.bytes() as usize;
+        let ty = TensorType::new(element, []);
+        let data = if let Some(hex) = text.strip_prefix("0x") {
+            u64::from_str_radix(hex, 16)
+                .ok()
+                .filter(|bits| size == 8 || bits >> (8 * size) == 0)
+                .map(|bits| bits.to_le_bytes()[..size].to_vec())
+        } else if element.is_float() {
+            text.parse::<f32>()
+                .ok()
+                .map(|value| Tensor::from_floats(ty, &[value]).data)
+        } else {
+            text.parse::<i64>()
+                .ok()
+                .map(|value| Tensor::from_ints(ty.clone(), &[value]))
+                .filter(|tensor| {
+                    tensor.to_ints().first().map(ToString::to_string) == Some(text.clone())
+                })
+                .map(|tensor| tensor.data)
+        };
+        match data {
+            Some(data) => {
+                self.next();
+                Ok(data)
+            }
+            None => {
+                let message = format!("`{text}` is no number of type {element}");
+                Err(self.fault("T001", span, message, ""))
+            }
+        }
+    }
+
+    fn attributes(&mut self) -> Parsed<Attributes> {
+        self.mark("{")?;
+        let mut attributes = Attributes::new();
+        loop {
+            let span = self.span();
+            let Token::Word(key) = self.next() else {
+                self.at = self.at.saturating_sub(1);
+                return Err(self.unexpected("an attribute's name"));
+            };
+            self.mark("=")?;
+            let value = match self.peek().clone() {
+                Token::Number(text) => {
+                    self.next();
+                    Attribute::Number(text)
+                }
+                Token::Word(word) => {
+                    self.next();
+                    Attribute::Word(word)
+                }
+                Token::Mark("[") => {
+                    self.next();
+                    let mut list = Vec::new();
+                    while !self.has("]") {
+                        list.push(self.number("an integer")?);
+                        if !self.has(",") {
+                            self.mark("]")?;
+                            break;
+                        }
+                    }
+                    Attribute::List(list)
+                }
+                _ => return Err(self.unexpected("an attribute's value")),
+            };
+            if attributes.insert(key.clone(), value).is_some() {
+                return Err(self.fault("T003", span, format!("`{key}` is given twice"), ""));
+            }
+            if !self.has(",") {
+                self.mark("}")?;
+                return Ok(attributes);
+            }
+        }
+    }
+
+    fn finish(
+        &mut self,
+        builder: &mut Builder,
+        values: &IndexMap<String, Option<Value>>,
+        results: &[(String, Range<usize>, TensorType, HostType)],
+    ) -> Parsed<()> {
+        let span = self.span();
+        let mut returned = Vec::new();
+        while matches!(self.peek(), Token::Value(_)) {
+            let span = self.span();
+            returned.push((self.operand(values)?, span));
+            if !self.has(",") {
+                break;
+            }
+        }
+        if returned.len() != results.len() {
+            let message = format!(
+                "{} values are returned, {} declared",
+                returned.len(),
+                results.len()
+            );
+            return Err(self.fault("T005", span, message, ""));
+        }
+        for ((value, span), (name, _, ty, host)) in returned.into_iter().zip(results) {
+            let Some(value) = value else { continue };
+            let found = builder.ty(value).clone();
+            if found != *ty {
+                let message = format!("result `%{name}` is {found}, declared as {ty}");
+                return Err(self.fault("T005", span, message, ""));
+            }
+            builder.result_with_host(name.clone(), value, *host);
+        }
+        Ok(())
+    }
+}
+
+fn describe(token: &Token) -> String {
+    match token {
+        Token::Word(text) | Token::Number(text) => format!("`{text}`"),
+        Token::Value(name) => format!("`%{name}`"),
+        Token::Symbol(name) => format!("`@{name}`"),
+        Token::Text(_) => "a quoted text".into(),
+        Token::Mark(mark) => format!("`{mark}`"),
+        Token::Bad(bad) => format!("`{bad}`"),
+        Token::End => "the end of the file".into(),
+    }
+}
+
+/// The known operation with the smallest edit distance.
+fn nearest(word: &str) -> &'static str {
+    let distance = |other: &str| {
+        let (a, b): (Vec<char>, Vec<char>) = (word.chars().collect(), other.chars().collect());
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for i in 1..=a.len() {
+            let mut diagonal = row[0];
+            row[0] = i;
+            for j in 1..=b.len() {
+                let next = if a[i - 1] == b[j - 1] {
+                    diagonal
+                } else {
+                    1 + diagonal.min(row[j]).min(row[j - 1])
+                };
+                diagonal = row[j];
+                row[j] = next;
+            }
+        }
+        row[b.len()]
+    };
+    ops::names()
+        .into_iter()
+        .min_by_key(|name| distance(name))
+        .unwrap_or("dot")
+}
