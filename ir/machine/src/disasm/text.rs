@@ -233,7 +233,7 @@ fn section(
         if let Some(times) = &events[position] {
             let _ = write!(comment, "  {times}");
         }
-        let _ = writeln!(out, "        {text:<48}// {comment}");
+        let _ = writeln!(out, "        {text:<47} // {comment}");
         position += 1;
     }
     write_labels(out, index, chunk, chunk.bytes.len() as u32, labels);
@@ -362,14 +362,14 @@ fn data(
             _ => ".word",
         };
         let text = format!("{directive:<8}{text}");
-        let _ = writeln!(out, "        {text:<48}// {at:05x}:");
+        let _ = writeln!(out, "        {text:<47} // {at:05x}:");
         return position + 1;
     }
     let bytes = &chunk.bytes[line.offset as usize..(line.offset + line.size) as usize];
     if line.size < 4 {
         let list: Vec<String> = bytes.iter().map(|b| format!("{b:#04x}")).collect();
         let text = format!(".byte   {}", list.join(", "));
-        let _ = writeln!(out, "        {text:<48}// {at:05x}:");
+        let _ = writeln!(out, "        {text:<47} // {at:05x}:");
         return position + 1;
     }
     if let Some(comment) = &line.comment {
@@ -381,7 +381,7 @@ fn data(
             ));
         }
         let text = format!(".word   {}", list.join(", "));
-        let _ = writeln!(out, "        {text:<48}// {at:05x}: {comment}");
+        let _ = writeln!(out, "        {text:<47} // {at:05x}: {comment}");
         return position + 1;
     }
     // A run of plain words.
@@ -405,7 +405,7 @@ fn data(
     }
     if end - position >= 4 {
         let text = format!(".zero   {}", 4 * (end - position));
-        let _ = writeln!(out, "        {text:<48}// {at:05x}:");
+        let _ = writeln!(out, "        {text:<47} // {at:05x}:");
         return end;
     }
     let mut list = Vec::new();
@@ -418,6 +418,6 @@ fn data(
         end += 1;
     }
     let text = format!(".word   {}", list.join(", "));
-    let _ = writeln!(out, "        {text:<48}// {at:05x}:");
+    let _ = writeln!(out, "        {text:<47} // {at:05x}:");
     end.max(position + 1)
 }
