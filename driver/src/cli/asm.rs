@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use ipucc_machine::Context;
-use ipucc_machine::asm::{Assembly, Diagnostics, Options, assemble};
+use ipucc_machine::asm::{Assembly, Diagnostics, Options, Severity, assemble};
 use ipucc_machine::object::Placed;
 
 use super::{Failure, Outcome, color, complain, parse_number, print, read_text, write_file};
@@ -105,9 +105,13 @@ pub fn run(args: Args) -> Outcome {
 
 fn report(diagnostics: &Diagnostics) -> Failure {
     complain(&diagnostics.render(color()));
-    let count = diagnostics.0.len();
+    let count = diagnostics
+        .0
+        .iter()
+        .filter(|d| d.severity == Severity::Error)
+        .count();
     let plural = if count == 1 { "" } else { "s" };
-    complain(&format!("{count} message{plural}; nothing was written\n"));
+    complain(&format!("{count} error{plural}; nothing was written\n"));
     Failure::Reported
 }
 
