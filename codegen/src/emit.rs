@@ -1,7 +1,7 @@
 //! Emission: per tile the sections with symbolic addresses and exact sizes, the buffers to be
 //! placed, and the predicted cycles. Nothing grows after this.
 
-use crate::kernels::{Generated, Weights, Word, generate};
+use crate::kernels::{Generated, Weights, Word, generate_with};
 use crate::predict::{Predicted, predict};
 use crate::program::{Place, SupOp, Target, call, panel_loader};
 use indexmap::IndexMap;
@@ -109,15 +109,29 @@ pub struct Emitted {
 /// # Errors
 /// The first call without a kernel, or what emission cannot express.
 pub fn emit(scheduled: &Scheduled, assumptions: &Assumptions) -> Result<Emitted, EmitError> {
+    emit_with(scheduled, assumptions, false)
+}
+
+/// As [`emit`]; `relaxed` takes the forms of kernels that let their operands share memory elements,
+/// slower but easier to place.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_with(
+    scheduled: &Scheduled,
+    assumptions: &Assumptions,
+    relaxed: bool,
+) -> Result<Emitted, EmitError> {
     let program = &scheduled.program;
-    let mut kernels: IndexMap<&Kernel, usize> = IndexMap::new();
+    let mut kernels: IndexMap<(&Kernel, bool), usize> = IndexMap::new();
     let mut labels: Vec<(usize, &str)> = Vec::new();
     for (step, item) in program.steps.iter().enumerate() {
         match item {
             Step::Compute(compute) => {
                 for call in &compute.calls {
                     let next = kernels.len();
-                    kernels.entry(&call.kernel).or_insert_with(|| {
+                    let key = (&call.kernel, relaxed || aliased(call));
+                    kernels.entry(key).or_insert_with(|| {
                         labels.push((step, compute.label.as_str()));
                         next
                     });
@@ -132,12 +146,12 @@ pub fn emit(scheduled: &Scheduled, assumptions: &Assumptions) -> Result<Emitted,
             }
         }
     }
-    let list: Vec<&Kernel> = kernels.keys().copied().collect();
+    let list: Vec<(&Kernel, bool)> = kernels.keys().copied().collect();
     let generated: Vec<Arc<Generated>> = list
         .par_iter()
         .zip(&labels)
-        .map(|(kernel, (step, label))| {
-            generate(kernel)
+        .map(|(&(kernel, relaxed), (step, label))| {
+            generate_with(kernel, relaxed)
                 .map(Arc::new)
                 .map_err(|error| EmitError::Kernel {
                     step: *step,
@@ -153,6 +167,7 @@ pub fn emit(scheduled: &Scheduled, assumptions: &Assumptions) -> Result<Emitted,
             Emitter {
                 scheduled,
                 tile: LogicalTile(tile),
+                relaxed,
                 kernels: &kernels,
                 generated: &generated,
                 lives: &lives,
@@ -162,6 +177,7 @@ pub fn emit(scheduled: &Scheduled, assumptions: &Assumptions) -> Result<Emitted,
                 record_patches: Vec::new(),
                 kernel_sections: IndexMap::new(),
                 apart: Vec::new(),
+                needs: IndexMap::new(),
                 loader: None,
             }
             .run()
@@ -215,10 +231,19 @@ fn lives(scheduled: &Scheduled) -> Vec<(u32, u32)> {
     lives
 }
 
+/// True if two operands are the same buffer, so that they cannot stand in different elements.
+fn aliased(call: &Call) -> bool {
+    let values = || call.operands.iter().map(|operand| operand.value);
+    values()
+        .enumerate()
+        .any(|(index, value)| values().take(index).any(|earlier| earlier == value))
+}
+
 struct Emitter<'e> {
     scheduled: &'e Scheduled,
     tile: LogicalTile,
-    kernels: &'e IndexMap<&'e Kernel, usize>,
+    relaxed: bool,
+    kernels: &'e IndexMap<(&'e Kernel, bool), usize>,
     generated: &'e [Arc<Generated>],
     lives: &'e [(u32, u32)],
     ops: Vec<SupOp>,
@@ -228,6 +253,8 @@ struct Emitter<'e> {
     kernel_sections: IndexMap<usize, u32>,
     /// Pairs of values that a kernel needs in different elements.
     apart: Vec<(Value, Value)>,
+    /// Alignment, interleaved memory and tail that kernels need of a value.
+    needs: IndexMap<Value, (u32, bool, u32)>,
     loader: Option<u32>,
 }
 
@@ -304,7 +331,7 @@ impl Emitter<'_> {
     }
 
     fn call(&mut self, call_data: &Call) {
-        let index = self.kernels[&call_data.kernel];
+        let index = self.kernels[&(&call_data.kernel, self.relaxed || aliased(call_data))];
         let generated = Arc::clone(&self.generated[index]);
         let section = self.kernel_section(index, &generated);
         let loads = generated
@@ -354,6 +381,11 @@ impl Emitter<'_> {
             loader,
         );
         for (index, need) in generated.operands.iter().enumerate() {
+            let value = call_data.operands[index].value;
+            let known = self.needs.entry(value).or_default();
+            known.0 = known.0.max(need.align_bytes);
+            known.1 |= need.memory == MemoryClass::Interleaved;
+            known.2 = known.2.max(need.tail_bytes);
             for other in 0..generated.operands.len() {
                 if need.apart_from >> other & 1 != 0 && other != index {
                     let pair = (
@@ -537,18 +569,20 @@ impl Emitter<'_> {
                 continue;
             }
             let bytes = data.shard_bytes(&shard.extents());
+            let need = self.needs.get(&value).copied().unwrap_or_default();
             index_of.insert(value, requests.len() as u32);
             values.push((value, bytes));
             requests.push(Request {
                 name: data.name.clone(),
                 bytes,
-                align_bytes: data.align_bytes.max(8),
-                region: match data.memory {
-                    MemoryClass::Any => Region::Any,
-                    MemoryClass::Interleaved => Region::Interleaved,
+                align_bytes: data.align_bytes.max(8).max(need.0),
+                region: if need.1 || data.memory == MemoryClass::Interleaved {
+                    Region::Interleaved
+                } else {
+                    Region::Any
                 },
                 live: self.lives[value.as_u32() as usize],
-                tail_bytes: data.tail_bytes,
+                tail_bytes: data.tail_bytes.max(need.2),
                 kind: match data.role {
                     Role::Weight(_) => Kind::Weight,
                     _ => Kind::Data,

@@ -3,13 +3,14 @@
 mod emit;
 mod kernels;
 mod link;
+mod pipeline;
 mod predict;
 mod program;
 mod timeline;
 mod worker;
 
-pub use emit::{EmitError, Emitted, Patch, Section, TileCode, emit};
-pub use kernels::{Catalog, Generated, Launch, Weights, Word, generate};
+pub use emit::{EmitError, Emitted, Patch, Section, TileCode, emit, emit_with};
+pub use kernels::{Catalog, Generated, Launch, Weights, Word, generate, generate_with};
 pub use link::{LinkError, link};
 pub use predict::Predicted;
 pub use program::{SupOp, Target};

@@ -62,7 +62,8 @@ impl Worker {
         self.repeat_worker(count, &inner);
     }
 
-    fn repeat_worker(&mut self, count: u32, inner: &Worker) {
+    /// [`Worker::repeat`] of code that exists already.
+    pub fn repeat_worker(&mut self, count: u32, inner: &Worker) {
         if count == 0 {
             return;
         }
@@ -79,10 +80,10 @@ impl Worker {
         if count < 4096 {
             self.bundle(format!("rpt {count}, ((8f - 7f) / 8) - 1"), "");
         } else {
-            let _ = writeln!(self.text, "        setzi $m11, {count}");
+            let _ = writeln!(self.text, "        setzi $m10, {count}");
             self.solo("nop");
             self.turns += 1;
-            self.bundle("rpt $m11, ((8f - 7f) / 8) - 1", "");
+            self.bundle("rpt $m10, ((8f - 7f) / 8) - 1", "");
         }
         let _ = writeln!(self.text, "7:\n{}8:", inner.text);
         self.turns += u64::from(count) * inner.turns;
@@ -112,6 +113,16 @@ impl Worker {
             "or $m{register}, $m{register}, {:#x}",
             value & 0xfff0_0000
         ));
+    }
+
+    /// `$m(register) = $m(factor) * value`.
+    pub fn times(&mut self, register: u32, factor: u32, value: u32) {
+        if value < 0x8000 {
+            self.solo(format!("mul $m{register}, $m{factor}, {value}"));
+        } else {
+            self.constant_m(register, value);
+            self.solo(format!("mul $m{register}, $m{factor}, $m{register}"));
+        }
     }
 
     /// A 32-bit constant in an ARF register, always two turns.

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use ipucc_chip::Assumptions;
-use ipucc_codegen::{EmitError, LinkError, emit, link};
+use ipucc_codegen::{EmitError, LinkError, emit_with, link};
 use ipucc_machine::package::Package;
 use ipucc_schedule::sram::{self, SramError};
 use ipucc_schedule::{ScheduleError, schedule_program};
@@ -59,8 +59,14 @@ pub fn compile(
     options: &Options,
 ) -> Result<Compiled, BackendError> {
     let scheduled = schedule_program(program, options.abstain, &options.assumptions)?;
-    let emitted = emit(&scheduled, &options.assumptions)?;
-    let placements = place(emitted.tiles.iter().map(|tile| &tile.problem))?;
+    let mut emitted = emit_with(&scheduled, &options.assumptions, false)?;
+    let mut placements = place(emitted.tiles.iter().map(|tile| &tile.problem));
+    if placements.is_err() {
+        // Kernels that let their operands share elements are slower, but may fit.
+        emitted = emit_with(&scheduled, &options.assumptions, true)?;
+        placements = place(emitted.tiles.iter().map(|tile| &tile.problem));
+    }
+    let placements = placements?;
     let package = link(
         &scheduled,
         &emitted,

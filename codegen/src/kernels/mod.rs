@@ -61,9 +61,18 @@ pub struct Generated {
 /// # Errors
 /// There is no kernel for this computation and shape.
 pub fn generate(kernel: &Kernel) -> Result<Generated, NoKernel> {
+    generate_with(kernel, false)
+}
+
+/// As [`generate`]; `relaxed` asks for code that lets operands share memory elements wherever the
+/// family has such a form.
+///
+/// # Errors
+/// There is no kernel for this computation and shape.
+pub fn generate_with(kernel: &Kernel, relaxed: bool) -> Result<Generated, NoKernel> {
     let (text, launches, operands) = match kernel {
         Kernel::Dot(dot) => dot::generate(dot)?,
-        Kernel::Map(map) => map::generate(map)?,
+        Kernel::Map(map) => map::generate(map, relaxed)?,
         Kernel::Fill(fill) => fill::generate(fill)?,
         other => {
             return Err(NoKernel {
@@ -75,6 +84,7 @@ pub fn generate(kernel: &Kernel) -> Result<Generated, NoKernel> {
     let options = asm::Options {
         file: "kernel".into(),
         context: Context::Worker,
+        ..asm::Options::default()
     };
     let assembly = asm::assemble(&text, &options).map_err(|errors| NoKernel {
         what: format!("{kernel:?}"),

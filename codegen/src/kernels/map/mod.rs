@@ -1,0 +1,449 @@
+//! Elementwise kernels: one fused expression over f32 or f16 buffers.
+//!
+//! The iteration space is collapsed to rows of contiguous elements; what is left outside becomes
+//! launches of its own. Workers take contiguous shares of the rows, or of the vectors of one row.
+//! The expression is lowered to instructions on one vector (`lower`) and pipelined
+//! ([`crate::pipeline`]): at best one vector of 8 bytes a turn, two loads and a store together.
+
+mod lower;
+
+use self::lower::{Lowered, Source, lower};
+use super::{Launch, Made, Weights, Word, anywhere, fits};
+use crate::pipeline::{Access, Schedule, Walk};
+use crate::worker::{Worker, share};
+use ipucc_chip::ScalarType;
+use ipucc_tile::MemoryClass;
+use ipucc_tile::cost::{NoKernel, OperandNeed};
+use ipucc_tile::kernel::{Expr, Map};
+use std::fmt::Write as _;
+
+/// Most launches of one call.
+const MAX_LAUNCHES: u32 = 256;
+/// Most buffers: one MRF register each.
+const MAX_BUFFERS: usize = 8;
+/// Rows that are dealt to the workers row by row rather than each by its vectors.
+const DEALT_ROWS: u32 = 6;
+
+/// One collapsed axis: extent and the stride in elements of every buffer (inputs, then the result).
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Axis {
+    extent: u32,
+    strides: Vec<u32>,
+}
+
+pub(super) fn generate(map: &Map, relaxed: bool) -> Result<Made, NoKernel> {
+    let no = |reason: String| NoKernel {
+        what: format!(
+            "elementwise kernel of {} nodes over {:?}",
+            map.nodes.len(),
+            map.extents
+        ),
+        reason,
+    };
+    if map.inputs.len() + 1 > MAX_BUFFERS {
+        return Err(no(format!("{} inputs are more than 7", map.inputs.len())));
+    }
+    let (map, order) = vectors_first(map);
+    let map = &map;
+    let mut axes = collapse(map);
+    let elements: u64 = axes.iter().map(|axis| u64::from(axis.extent)).product();
+    if elements == 0 || !fits(elements * u64::from(map.output.element.bytes())) {
+        return Err(no("it has no elements, or more than fit a tile".into()));
+    }
+    let Some(columns) = axes.pop() else {
+        return Err(no("it has no axes".into()));
+    };
+    if columns.strides.iter().any(|&stride| stride > 1) || columns.strides.last() != Some(&1) {
+        return Err(no(format!(
+            "the innermost strides {:?} are not 0 or 1",
+            columns.strides
+        )));
+    }
+    let rows = match axes.last() {
+        Some(axis) if axis.extent >= DEALT_ROWS => axes.pop(),
+        _ => None,
+    };
+    let outer: u32 = axes.iter().map(|axis| axis.extent).product();
+    if outer > MAX_LAUNCHES {
+        return Err(no(format!(
+            "{outer} separate rows are more than {MAX_LAUNCHES}"
+        )));
+    }
+    let elements: Vec<ScalarType> = map
+        .inputs
+        .iter()
+        .chain([&map.output])
+        .map(|access| access.element)
+        .collect();
+    let single = outer == 1 && rows.is_none();
+    let outside: Vec<&Axis> = axes.iter().chain(&rows).collect();
+    let plan = plan(map, &elements, &columns, &outside, single, relaxed).map_err(no)?;
+    let shape = Shape {
+        rows: rows.as_ref(),
+        columns: &columns,
+        elements: &elements,
+        vectors: columns.extent.div_ceil(plan.width),
+    };
+    let (text, turns) = code(&shape, &plan);
+
+    let launches = (0..outer)
+        .map(|point| {
+            let mut offsets = vec![0u32; elements.len()];
+            let mut rest = point;
+            for axis in axes.iter().rev() {
+                let index = rest % axis.extent;
+                rest /= axis.extent;
+                for ((offset, stride), ty) in offsets.iter_mut().zip(&axis.strides).zip(&elements) {
+                    *offset += index * stride * ty.bytes();
+                }
+            }
+            let constants = plan.lowered.constants.iter().map(|&c| Word::Constant(c));
+            Launch {
+                entry: "map",
+                record: offsets
+                    .iter()
+                    .zip(&order)
+                    .map(|(&offset, &operand)| Word::Operand(operand, offset))
+                    .chain(constants)
+                    .collect(),
+                turns,
+                weights: Weights::Keep,
+            }
+        })
+        .collect();
+    Ok((text, launches, needs(plan.access, &order)))
+}
+
+/// What the operands need, in the caller's numbering.
+fn needs(access: Access, order: &[usize]) -> Vec<OperandNeed> {
+    let mut needs = vec![anywhere(); order.len()];
+    let out = order.len() - 1;
+    let together: &[usize] = match access {
+        Access::Plain => &[],
+        Access::LoadStore => &[0],
+        Access::TwoLoadsStore => &[0, 1],
+    };
+    let group: Vec<usize> = together.iter().map(|&i| order[i]).chain([out]).collect();
+    if group.len() > 1 {
+        for &a in &group {
+            for &b in group.iter().filter(|&&b| b != a) {
+                needs[a].apart_from |= 1 << b;
+            }
+        }
+    }
+    if access == Access::TwoLoadsStore {
+        needs[order[1]].memory = MemoryClass::Interleaved;
+        needs[order[1]].align_bytes = 16;
+    }
+    needs
+}
+
+/// The same map with the inputs that are walked along the rows before those that are not, and the
+/// caller's number of each buffer.
+fn vectors_first(map: &Map) -> (Map, Vec<usize>) {
+    let walked = |input: usize| {
+        let strides = &map.inputs[input].strides;
+        let inner = map.extents.iter().rposition(|&extent| extent > 1);
+        inner.is_none_or(|axis| strides[axis] != 0)
+    };
+    let mut order: Vec<usize> = (0..map.inputs.len()).collect();
+    order.sort_by_key(|&input| !walked(input));
+    let mut new = map.clone();
+    new.inputs = order.iter().map(|&i| map.inputs[i].clone()).collect();
+    for node in &mut new.nodes {
+        if let Expr::Input(input) = node
+            && let Some(at) = order.iter().position(|&o| o == *input as usize)
+        {
+            *input = at as u16;
+        }
+    }
+    order.push(map.inputs.len());
+    (new, order)
+}
+
+/// Drops axes of extent 1 and joins neighbours that every buffer walks as one.
+fn collapse(map: &Map) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for (index, &extent) in map.extents.iter().enumerate() {
+        let strides: Vec<u32> = map
+            .inputs
+            .iter()
+            .chain([&map.output])
+            .map(|access| access.strides[index])
+            .collect();
+        if extent == 1 {
+            continue;
+        }
+        match axes.last_mut() {
+            Some(last)
+                if last
+                    .strides
+                    .iter()
+                    .zip(&strides)
+                    .all(|(&o, &i)| o == i * extent) =>
+            {
+                last.extent *= extent;
+                last.strides = strides;
+            }
+            _ => axes.push(Axis { extent, strides }),
+        }
+    }
+    if axes.is_empty() {
+        axes.push(Axis {
+            extent: 1,
+            strides: vec![1; map.inputs.len() + 1],
+        });
+    }
+    axes
+}
+
+struct Shape<'s> {
+    rows: Option<&'s Axis>,
+    columns: &'s Axis,
+    elements: &'s [ScalarType],
+    /// Vectors of a row.
+    vectors: u32,
+}
+
+/// A chosen vector width and schedule.
+struct Plan {
+    width: u32,
+    lowered: Lowered,
+    schedule: Schedule,
+    access: Access,
+}
+
+fn plan(
+    map: &Map,
+    elements: &[ScalarType],
+    columns: &Axis,
+    outside: &[&Axis],
+    single: bool,
+    relaxed: bool,
+) -> Result<Plan, String> {
+    if let Some(other) = elements
+        .iter()
+        .find(|ty| !matches!(ty, ScalarType::F32 | ScalarType::F16 | ScalarType::I32))
+    {
+        return Err(format!("{other} buffers have no elementwise kernel"));
+    }
+    let half = |ty: &ScalarType| *ty == ScalarType::F16;
+    let (all, any) = (elements.iter().all(half), elements.iter().any(half));
+    let widths: &[u32] = match (all, any) {
+        (true, _) => &[4, 2],
+        (false, true) => &[2],
+        (false, false) => &[2, 1],
+    };
+    let mut reason = format!(
+        "rows of {} elements of {}; hint: pad rows to a multiple of 4 bytes",
+        columns.extent, map.output.element
+    );
+    for &width in widths {
+        let vector = |ty: ScalarType| width * ty.bytes();
+        let aligned =
+            outside.iter().all(|axis| {
+                axis.strides.iter().zip(elements).zip(&columns.strides).all(
+                    |((stride, ty), inner)| {
+                        *inner == 0 || (stride * ty.bytes()).is_multiple_of(vector(*ty))
+                    },
+                )
+            });
+        if !single && (!columns.extent.is_multiple_of(width) || !aligned) {
+            continue;
+        }
+        let mut best: Option<Plan> = None;
+        for reload in [false, true] {
+            let lowered = match lower(map, &columns.strides, width, reload) {
+                Ok(lowered) => lowered,
+                Err(why) => {
+                    reason = why;
+                    continue;
+                }
+            };
+            let wide = elements.iter().all(|ty| vector(*ty) == 8);
+            let loaded = columns.strides[..map.inputs.len()]
+                .iter()
+                .filter(|&&stride| stride == 1)
+                .count();
+            let fused = match loaded {
+                0 => Access::Plain,
+                1 => Access::LoadStore,
+                _ => Access::TwoLoadsStore,
+            };
+            for access in [Access::Plain, fused] {
+                if access != Access::Plain && (relaxed || !wide) {
+                    continue;
+                }
+                let Some(schedule) = Schedule::of(&lowered.body, access) else {
+                    continue;
+                };
+                if best
+                    .as_ref()
+                    .is_none_or(|best| schedule.interval < best.schedule.interval)
+                {
+                    best = Some(Plan {
+                        width,
+                        lowered: lowered.clone(),
+                        schedule,
+                        access,
+                    });
+                }
+            }
+            reason = "the expression needs more registers than there are".into();
+        }
+        if let Some(plan) = best {
+            return Ok(plan);
+        }
+    }
+    Err(reason)
+}
+
+/// The whole kernel and the turns of its workers.
+fn code(shape: &Shape<'_>, plan: &Plan) -> (String, [u64; 6]) {
+    let buffers = shape.elements.len();
+    let items = shape.rows.map_or(shape.vectors, |rows| rows.extent);
+    let (each, more) = (items / 6, items % 6);
+    let mut head = Worker::new();
+    for buffer in 0..buffers {
+        head.solo(format!("ld32 $m{buffer}, $mvertex_base, $mzero, {buffer}"));
+    }
+    for &(register, source) in &plan.lowered.residents {
+        if let Source::Bits(bits) = source {
+            let at = plan.schedule.place(register);
+            head.constant_a(at, bits);
+            if plan.lowered.body.sizes[register] == 2 {
+                head.solo(format!("mov $a{}, $a{at}", at + 1));
+            }
+        }
+    }
+    // $m9 = first item of this worker.
+    head.solo("get $m8, $WSR");
+    head.solo("and $m8, $m8, 7");
+    head.times(9, 8, each);
+    if more > 0 {
+        head.solo(format!("min $m10, $m8, {more}"));
+        head.solo("add $m9, $m9, $m10");
+    }
+    for buffer in 0..buffers {
+        // Bytes from one item to the next in this buffer.
+        let bytes = shape.elements[buffer].bytes();
+        let step = match shape.rows {
+            Some(rows) => rows.strides[buffer] * bytes,
+            None => shape.columns.strides[buffer] * plan.width * bytes,
+        };
+        if step != 0 {
+            head.times(10, 9, step);
+            head.solo(format!("add $m{buffer}, $m{buffer}, $m10"));
+        }
+    }
+    let run = |count: u32, label: &str| {
+        let mut out = Worker::new();
+        if shape.rows.is_some() {
+            row_loop(&mut out, shape, plan, count, label);
+        } else if count > 0 {
+            scalars(&mut out, shape, plan);
+            inner(&mut out, shape, plan, count);
+        }
+        out.solo("exitz $mzero");
+        out
+    };
+    let mut text = String::from("        .text\n        .globl map\n        .p2align 3\nmap:\n");
+    if more == 0 {
+        if head.words() % 2 == 1 {
+            head.solo("nop");
+        }
+        let all = run(each, ".Lrow");
+        let _ = write!(text, "{}{}", head.text(), all.text());
+        return (text, [head.turns() + all.turns(); 6]);
+    }
+    head.solo(format!("cmpult $m8, $m8, {more}"));
+    head.solo("brz $m8, .Lshort");
+    let pad = u64::from(head.words() % 2 == 1);
+    text.push_str(head.text());
+    if pad == 1 {
+        text.push_str("        nop\n");
+    }
+    let (long, short) = (run(each + 1, ".Llong_row"), run(each, ".Lshort_row"));
+    let _ = write!(
+        text,
+        "{}        .p2align 3\n.Lshort:\n{}",
+        long.text(),
+        short.text()
+    );
+    let turns = std::array::from_fn(|w| {
+        head.turns()
+            + if share(items, w as u32).1 > each {
+                pad + long.turns()
+            } else {
+                short.turns()
+            }
+    });
+    (text, turns)
+}
+
+/// Loads the inputs that are one element per row into every lane.
+fn scalars(out: &mut Worker, _shape: &Shape<'_>, plan: &Plan) {
+    for &(register, source) in &plan.lowered.residents {
+        let Source::Scalar(input, ty) = source else {
+            continue;
+        };
+        let at = plan.schedule.place(register);
+        let load = match ty {
+            ScalarType::F16 => "ldb16",
+            _ => "ld32",
+        };
+        out.bundle(format!("{load} $a{at}, $m{input}, $mzero, 0"), "");
+        if plan.lowered.body.sizes[register] == 2 {
+            out.bundle("", format!("mov $a{}, $a{at}", at + 1));
+        }
+    }
+}
+
+/// `count` vectors of one row; returns how far every pointer has moved, in bytes.
+fn inner(out: &mut Worker, shape: &Shape<'_>, plan: &Plan, count: u32) -> Vec<u32> {
+    let buffers = shape.elements.len() as u32;
+    let pointers: Vec<u32> = (0..buffers).collect();
+    let bytes: Vec<u32> = shape
+        .elements
+        .iter()
+        .map(|ty| plan.width * ty.bytes())
+        .collect();
+    let walk = Walk {
+        pointers: &pointers,
+        bytes: &bytes,
+        stored: buffers as usize - 1,
+    };
+    let moved = plan.schedule.emit(out, count, &walk);
+    moved.iter().zip(&bytes).map(|(n, b)| n * b).collect()
+}
+
+/// `count` rows.
+fn row_loop(out: &mut Worker, shape: &Shape<'_>, plan: &Plan, count: u32, label: &str) {
+    let Some(rows) = shape.rows else { return };
+    if count == 0 {
+        return;
+    }
+    let mut row = Worker::new();
+    scalars(&mut row, shape, plan);
+    let walked = inner(&mut row, shape, plan, shape.vectors);
+    for (buffer, &stride) in rows.strides.iter().enumerate() {
+        let bytes = shape.elements[buffer].bytes();
+        let delta = (stride * bytes).wrapping_sub(walked[buffer]);
+        if delta == 0 {
+            continue;
+        }
+        if (-0x8000..0x8000).contains(&(delta as i32)) {
+            row.solo(format!("add $m{buffer}, $m{buffer}, {}", delta as i32));
+        } else {
+            row.constant_m(10, delta);
+            row.solo(format!("add $m{buffer}, $m{buffer}, $m10"));
+        }
+    }
+    if count == 1 {
+        out.append(&row);
+        return;
+    }
+    out.constant_m(11, count - 1);
+    row.solo(format!("brnzdec $m11, {label}"));
+    out.looped(&row, count, label);
+}
