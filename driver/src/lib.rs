@@ -1,3 +1,5 @@
 //! The ipucc command and library.
 pub mod backend;
+pub mod model;
+pub mod npy;
 pub mod onnx;

@@ -1,1 +1,30 @@
-//! passes
+//! Passes: tensor modules to tensor modules, and tensor modules to tile programs.
+
+mod cleanup;
+pub mod partition;
+
+pub use cleanup::{canonicalize, cse, dce};
+pub use partition::{Options, PlanEntry, PlanError, Planned, partition};
+
+use ipucc_tensor::Module;
+
+/// A pass over tensor modules.
+pub struct Pass {
+    /// Name on the command line and in dumps.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    /// The function.
+    pub run: fn(&Module) -> Module,
+}
+
+/// The tensor passes in the order of the default pipeline.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "canonicalize",
+        about: "Drops operations that do nothing and folds chains of reshapes and transposes.",
+        run: canonicalize,
+    },
+    Pass { name: "cse", about: "Computes equal operations on equal operands once.", run: cse },
+    Pass { name: "dce", about: "Drops operations and weights that no result needs.", run: dce },
+];

@@ -5,6 +5,7 @@
 
 mod asm;
 mod disasm;
+mod run;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -17,6 +18,7 @@ use clap::Subcommand;
 pub enum Command {
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Run(run::Args),
 }
 
 impl Command {
@@ -25,6 +27,7 @@ impl Command {
         match self {
             Command::Asm(args) => asm::run(args),
             Command::Disasm(args) => disasm::run(args),
+            Command::Run(args) => run::run(args),
         }
     }
 }

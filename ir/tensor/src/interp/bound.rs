@@ -121,3 +121,116 @@ pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
         _ => vec![0.0; values.len()],
     }
 }
+
+/// How far errors of the operands move the result, per element: 0 where operands are exact.
+/// `operand(i)` is the bound of operand `i`'s elements.
+pub fn carried<'b>(
+    op: &Op,
+    operands: &[&Tensor],
+    result: &Tensor,
+    operand: impl Fn(usize) -> Option<&'b Vec<f32>>,
+) -> Vec<f32> {
+    let count = result.ty.elements();
+    let bounds: Vec<Option<&Vec<f32>>> = (0..operands.len()).map(&operand).collect();
+    if bounds.iter().all(|bound| bound.is_none_or(|b| b.iter().all(|&v| v == 0.0))) {
+        return vec![0.0; count];
+    }
+    let as_tensor = |index: usize| {
+        let ty = operands[index].ty.with_element(ScalarType::F32);
+        match bounds[index] {
+            Some(bound) => Tensor::from_floats(ty, bound),
+            None => Tensor::from_floats(ty.clone(), &vec![0.0; ty.elements()]),
+        }
+    };
+    let f32_result = result.ty.with_element(ScalarType::F32);
+    let magnitude = |tensor: &Tensor| -> Vec<f32> {
+        tensor.to_floats().iter().map(|v| v.abs()).collect()
+    };
+    match op {
+        Op::Dot { lhs_batch, rhs_batch, lhs_contract, rhs_contract, .. } => {
+            // Errors of terms are independent: their squares add up.
+            let op = Op::Dot {
+                lhs_batch: lhs_batch.clone(),
+                rhs_batch: rhs_batch.clone(),
+                lhs_contract: lhs_contract.clone(),
+                rhs_contract: rhs_contract.clone(),
+                accumulate: ScalarType::F32,
+                result: ScalarType::F32,
+            };
+            let square = |values: Vec<f32>, ty: &crate::TensorType| {
+                let squares: Vec<f32> = values.iter().map(|v| v * v).collect();
+                Tensor::from_floats(ty.with_element(ScalarType::F32), &squares)
+            };
+            let mut sum = vec![0.0f32; count];
+            for (first, second) in [(0, 1), (1, 0)] {
+                let error = square(as_tensor(first).to_floats(), &operands[first].ty);
+                let other = square(operands[second].to_floats(), &operands[second].ty);
+                let pair = if first == 0 { [&error, &other] } else { [&other, &error] };
+                for (total, more) in
+                    sum.iter_mut().zip(super::eval_op(&op, &pair, &f32_result).to_floats())
+                {
+                    *total += more;
+                }
+            }
+            sum.iter().map(|v| v.sqrt()).collect()
+        }
+        Op::Binary(crate::BinaryOp::Mul) => {
+            let (a, b) = (magnitude(operands[0]), magnitude(operands[1]));
+            let (ea, eb) = (as_tensor(0).to_floats(), as_tensor(1).to_floats());
+            (0..count).map(|i| a[i] * eb[i] + b[i] * ea[i]).collect()
+        }
+        Op::Binary(crate::BinaryOp::Div) => {
+            let (a, b) = (magnitude(operands[0]), magnitude(operands[1]));
+            let (ea, eb) = (as_tensor(0).to_floats(), as_tensor(1).to_floats());
+            (0..count).map(|i| ea[i] / b[i] + a[i] * eb[i] / (b[i] * b[i])).collect()
+        }
+        Op::Binary(_) | Op::Clamp => {
+            // Add, subtract, minimum, maximum: an error passes at most as it is.
+            let mut sum = vec![0.0f32; count];
+            for index in 0..operands.len() {
+                for (total, more) in sum.iter_mut().zip(as_tensor(index).to_floats()) {
+                    *total += more;
+                }
+            }
+            sum
+        }
+        Op::Broadcast { .. } | Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. }
+        | Op::Reverse(_) => {
+            super::eval_op(op, &[&as_tensor(0)], &f32_result).to_floats()
+        }
+        Op::Concat(_) => {
+            let parts: Vec<Tensor> = (0..operands.len()).map(as_tensor).collect();
+            super::eval_op(op, &parts.iter().collect::<Vec<_>>(), &f32_result).to_floats()
+        }
+        _ => {
+            // The operation itself, on operands shifted by their bounds either way.
+            let mut most = vec![0.0f32; count];
+            let values = result.to_floats();
+            for sign in [1.0f32, -1.0] {
+                let shifted: Vec<Tensor> = operands
+                    .iter()
+                    .enumerate()
+                    .map(|(index, tensor)| {
+                        if !tensor.ty.element.is_float() {
+                            return (*tensor).clone();
+                        }
+                        let errors = as_tensor(index).to_floats();
+                        let moved: Vec<f32> = tensor
+                            .to_floats()
+                            .iter()
+                            .zip(errors)
+                            .map(|(value, error)| value + sign * error)
+                            .collect();
+                        Tensor::from_floats(tensor.ty.with_element(ScalarType::F32), &moved)
+                    })
+                    .collect();
+                let ty = if result.ty.element.is_float() { &f32_result } else { &result.ty };
+                let other = super::eval_op(op, &shifted.iter().collect::<Vec<_>>(), ty).to_floats();
+                for ((most, value), other) in most.iter_mut().zip(&values).zip(other) {
+                    *most = most.max((value - other).abs());
+                }
+            }
+            most
+        }
+    }
+}

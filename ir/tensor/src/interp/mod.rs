@@ -7,7 +7,7 @@ mod bound;
 mod ops;
 mod tensor;
 
-pub use bound::bound;
+pub use bound::{bound, carried};
 pub use ops::eval_op;
 pub use tensor::Tensor;
 
