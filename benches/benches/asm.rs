@@ -47,7 +47,12 @@ fn bench(c: &mut Criterion) {
     });
     group.throughput(Throughput::Elements(words.len() as u64));
     group.bench_function("place_words", |b| {
-        b.iter(|| assembly.object.place(black_box(&addresses)).map(|p| p.sections.len()));
+        b.iter(|| {
+            assembly
+                .object
+                .place(black_box(&addresses))
+                .map(|p| p.sections.len())
+        });
     });
     group.finish();
 }

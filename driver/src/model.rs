@@ -40,10 +40,15 @@ pub struct Model {
 /// A rendered message with every fault.
 pub fn read(path: &Path, bytes: &[u8], dims: &IndexMap<String, u32>) -> Result<Module, String> {
     let name = path.display();
-    if path.extension().is_some_and(|extension| extension == "onnx") {
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "onnx")
+    {
         return onnx::import(bytes, path.parent(), dims).map_err(|errors| {
-            let lines: Vec<String> =
-                errors.iter().map(|error| format!("error: {name}: {error}")).collect();
+            let lines: Vec<String> = errors
+                .iter()
+                .map(|error| format!("error: {name}: {error}"))
+                .collect();
             lines.join("\n")
         });
     }
@@ -67,11 +72,19 @@ pub fn optimize(module: Module, mut dump: impl FnMut(&str, &Module)) -> Module {
 /// What stands against it, in words.
 pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
     let module = optimize(module.clone(), |_, _| {});
-    let catalog = Catalog { assumptions: options.assumptions.clone() };
-    let cost = Cost { assumptions: options.assumptions.clone() };
-    let planned =
-        ipucc_passes::partition(&module, &catalog, &cost, &ipucc_passes::Options { chip: options.chip })
-            .map_err(|error| error.to_string())?;
+    let catalog = Catalog {
+        assumptions: options.assumptions.clone(),
+    };
+    let cost = Cost {
+        assumptions: options.assumptions.clone(),
+    };
+    let planned = ipucc_passes::partition(
+        &module,
+        &catalog,
+        &cost,
+        &ipucc_passes::Options { chip: options.chip },
+    )
+    .map_err(|error| error.to_string())?;
     // Weight bytes appear here and not before: the package writer runs the weight programs.
     let programs: Vec<(&String, &ipucc_tile::WeightProgram)> =
         planned.program.weights.iter().collect();
@@ -80,7 +93,11 @@ pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
         .map(|(name, program)| {
             let results = interp::eval(&program.module, &IndexMap::new())
                 .map_err(|error| format!("stored weight `{name}`: {error}"))?;
-            let data = results.into_values().next().map(|tensor| tensor.data).unwrap_or_default();
+            let data = results
+                .into_values()
+                .next()
+                .map(|tensor| tensor.data)
+                .unwrap_or_default();
             Ok(((*name).clone(), data))
         })
         .collect::<Result<Vec<_>, String>>()?
@@ -90,10 +107,14 @@ pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
         abstain: options.abstain,
         assumptions: options.assumptions.clone(),
     };
-    let mut compiled = backend::compile(planned.program, &weights, &options)
-        .map_err(|error| error.to_string())?;
+    let mut compiled =
+        backend::compile(planned.program, &weights, &options).map_err(|error| error.to_string())?;
     compiled.package.map.tensor_text = text::print(&without_data(&module));
-    Ok(Model { module, plan: planned.log, compiled })
+    Ok(Model {
+        module,
+        plan: planned.log,
+        compiled,
+    })
 }
 
 /// The module without the bytes of its weights: what a package keeps for reports.

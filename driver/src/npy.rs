@@ -19,7 +19,10 @@ pub fn read(bytes: &[u8]) -> Result<HostTensor, String> {
         }
         2 | 3 => {
             let field = bytes.get(8..12).ok_or("the header is cut off")?;
-            (u32::from_le_bytes([field[0], field[1], field[2], field[3]]) as usize, 12)
+            (
+                u32::from_le_bytes([field[0], field[1], field[2], field[3]]) as usize,
+                12,
+            )
         }
         other => return Err(format!("version {other} of the format is not known")),
     };
@@ -65,7 +68,11 @@ pub fn read(bytes: &[u8]) -> Result<HostTensor, String> {
     if data.len() != elements {
         return Err(format!("{} bytes of data, {elements} expected", data.len()));
     }
-    Ok(HostTensor { element, shape, bytes: data.to_vec() })
+    Ok(HostTensor {
+        element,
+        shape,
+        bytes: data.to_vec(),
+    })
 }
 
 /// The text behind a key of the header, to the next comma.
@@ -91,7 +98,11 @@ pub fn write(tensor: &HostTensor) -> Vec<u8> {
             ScalarType::I1 => "|b1",
         },
     };
-    let shape: String = tensor.shape.iter().map(|extent| format!("{extent}, ")).collect();
+    let shape: String = tensor
+        .shape
+        .iter()
+        .map(|extent| format!("{extent}, "))
+        .collect();
     let mut header =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
     while (header.len() + 11) % 64 != 0 {

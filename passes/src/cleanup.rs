@@ -12,7 +12,9 @@ pub fn canonicalize(module: &Module) -> Module {
             let inst = function.body[index];
             replace_operands(function, inst, &same);
             let data = &function.insts[inst];
-            let Some(&x) = data.operands.first() else { continue };
+            let Some(&x) = data.operands.first() else {
+                continue;
+            };
             let result = data.results[0];
             let identity = match &data.op {
                 Op::Reshape(_) | Op::Broadcast { .. } | Op::Convert(_) | Op::Slice { .. } => {
@@ -98,7 +100,13 @@ pub fn dce(module: &Module) -> Module {
         .functions
         .values()
         .flat_map(|function| function.body.iter().map(|&inst| &function.insts[inst].op))
-        .filter_map(|op| if let Op::Weight(name) = op { Some(name.clone()) } else { None })
+        .filter_map(|op| {
+            if let Op::Weight(name) = op {
+                Some(name.clone())
+            } else {
+                None
+            }
+        })
         .collect();
     out.weights.retain(|name, _| used.contains(name));
     out
@@ -110,7 +118,11 @@ fn per_function(module: &Module, change: impl Fn(&mut Function)) -> Module {
     out
 }
 
-fn replace_operands(function: &mut Function, inst: ipucc_tensor::Inst, same: &IndexMap<Value, Value>) {
+fn replace_operands(
+    function: &mut Function,
+    inst: ipucc_tensor::Inst,
+    same: &IndexMap<Value, Value>,
+) {
     for operand in &mut function.insts[inst].operands {
         if let Some(&other) = same.get(operand) {
             *operand = other;

@@ -25,6 +25,14 @@ pub const PASSES: &[Pass] = &[
         about: "Drops operations that do nothing and folds chains of reshapes and transposes.",
         run: canonicalize,
     },
-    Pass { name: "cse", about: "Computes equal operations on equal operands once.", run: cse },
-    Pass { name: "dce", about: "Drops operations and weights that no result needs.", run: dce },
+    Pass {
+        name: "cse",
+        about: "Computes equal operations on equal operands once.",
+        run: cse,
+    },
+    Pass {
+        name: "dce",
+        about: "Drops operations and weights that no result needs.",
+        run: dce,
+    },
 ];

@@ -81,7 +81,10 @@ pub fn partition(
 ) -> Result<Planned, PlanError> {
     let Some(function) = module.entry() else {
         let message = "the module has no entry function".to_owned();
-        return Err(PlanError { place: "module".into(), message });
+        return Err(PlanError {
+            place: "module".into(),
+            message,
+        });
     };
     let mut uses: IndexMap<TensorValue, u32> = IndexMap::new();
     for &inst in &function.body {
@@ -116,7 +119,10 @@ pub fn partition(
         planner.instruction(inst)?;
     }
     planner.results()?;
-    Ok(Planned { program: planner.program, log: planner.log })
+    Ok(Planned {
+        program: planner.program,
+        log: planner.log,
+    })
 }
 
 struct Planner<'p> {
@@ -148,7 +154,10 @@ impl Planner<'_> {
             Some(origin) => format!("`{}` from node `{origin}`", data.op.name()),
             None => format!("`{}` %{}", data.op.name(), self.name_of(data.results[0])),
         };
-        PlanError { place, message: message.into() }
+        PlanError {
+            place,
+            message: message.into(),
+        }
     }
 
     fn name_of(&self, value: TensorValue) -> String {
@@ -162,7 +171,11 @@ impl Planner<'_> {
         let data = &self.function.insts[inst];
         let result = data.results[0];
         match &data.op {
-            Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Gelu { .. }
+            Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Select
+            | Op::Gelu { .. }
             | Op::Convert(_) => {
                 self.homes.insert(result, Home::Lazy(inst));
                 // What several readers want is computed once.
@@ -188,7 +201,8 @@ impl Planner<'_> {
             let Some(inst) = self.function.def(port.value) else {
                 return Err(PlanError {
                     place: format!("result `{}`", port.name),
-                    message: "is a parameter; a program that computes nothing is not supported".into(),
+                    message: "is a parameter; a program that computes nothing is not supported"
+                        .into(),
                 });
             };
             let value = self.materialize(port.value, inst)?;
@@ -201,7 +215,11 @@ impl Planner<'_> {
             }
             data.role = Role::Output(port.name.clone());
             let shape = data.shape.clone();
-            let binding = Binding { value, host: port.host, shape };
+            let binding = Binding {
+                value,
+                host: port.host,
+                shape,
+            };
             self.program.outputs.insert(port.name.clone(), binding);
         }
         Ok(())
@@ -237,7 +255,11 @@ impl Planner<'_> {
             cuts[axis] = AxisCut { parts, granule };
         }
         let tiles = (0..parts as u16).map(LogicalTile).collect();
-        Distribution { cuts, replicas: 1, tiles }
+        Distribution {
+            cuts,
+            replicas: 1,
+            tiles,
+        }
     }
 
     fn add_value(
@@ -283,7 +305,11 @@ impl Planner<'_> {
                 let role = Role::Input(port.name.clone());
                 let placed = self.add_value(name, &ty, distribution, layout, memory, role);
                 let host: HostType = port.host;
-                let binding = Binding { value: placed, host, shape: ty.shape.clone() };
+                let binding = Binding {
+                    value: placed,
+                    host,
+                    shape: ty.shape.clone(),
+                };
                 self.program.inputs.insert(port.name.clone(), binding);
                 self.homes.insert(value, Home::Tiles(placed));
                 return Ok(placed);
@@ -300,7 +326,8 @@ impl Planner<'_> {
             _ => {}
         }
         let source = self.materialize(value, at)?;
-        self.moved(source, name, distribution, layout, memory).map_err(|message| self.error(at, message))
+        self.moved(source, name, distribution, layout, memory)
+            .map_err(|message| self.error(at, message))
     }
 
     /// A copy of a tile value with another distribution or layout.
@@ -316,13 +343,25 @@ impl Planner<'_> {
         if data.distribution == distribution && data.layout == layout && data.memory == memory {
             return Ok(source);
         }
-        let ty = TensorType { element: data.element, shape: data.shape.clone() };
-        let target =
-            self.add_value(name.clone(), &ty, distribution, layout, memory, Role::Temporary);
+        let ty = TensorType {
+            element: data.element,
+            shape: data.shape.clone(),
+        };
+        let target = self.add_value(
+            name.clone(),
+            &ty,
+            distribution,
+            layout,
+            memory,
+            Role::Temporary,
+        );
         let (moved, local) =
             transfer(&self.program, source, target).map_err(|error| error.to_string())?;
         if !moved.runs.is_empty() {
-            let step = Exchange { label: name.clone(), transfers: vec![moved] };
+            let step = Exchange {
+                label: name.clone(),
+                transfers: vec![moved],
+            };
             self.program.steps.push(Step::Exchange(step));
         }
         let mut calls: Vec<Call> = Vec::new();
@@ -332,11 +371,17 @@ impl Planner<'_> {
         }
         for ((kernel, operands), tiles) in groups {
             let operands = operands.into_iter().collect();
-            calls.push(Call { tiles: TileSet::from_tiles(tiles), kernel, operands });
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands,
+            });
         }
         if !calls.is_empty() {
             let label = format!("{name} (local)");
-            self.program.steps.push(Step::Compute(Compute { label, calls }));
+            self.program
+                .steps
+                .push(Step::Compute(Compute { label, calls }));
         }
         Ok(target)
     }
@@ -360,7 +405,9 @@ impl Planner<'_> {
     ) -> Option<TensorValue> {
         let data = &self.function.insts[inst];
         if let Op::Weight(name) = &data.op {
-            module.weights.insert(name.clone(), self.module.weights.get(name)?.clone());
+            module
+                .weights
+                .insert(name.clone(), self.module.weights.get(name)?.clone());
             return Some(builder.weight(name.clone(), self.function.ty(value).clone()));
         }
         let mut operands = Vec::new();
@@ -388,18 +435,29 @@ impl Planner<'_> {
         let data = self.function.insts[inst].clone();
         let (x, w) = (data.operands[0], data.operands[1]);
         let (a, b) = (self.function.ty(x).clone(), self.function.ty(w).clone());
-        let Op::Dot { lhs_batch, lhs_contract, rhs_contract, result, .. } = &data.op else {
+        let Op::Dot {
+            lhs_batch,
+            lhs_contract,
+            rhs_contract,
+            result,
+            ..
+        } = &data.op
+        else {
             return Err(self.error(inst, "is no product"));
         };
-        let plain = lhs_batch.is_empty()
-            && lhs_contract.len() == 1
-            && a.rank() == 2
-            && b.rank() == 2;
+        let plain =
+            lhs_batch.is_empty() && lhs_contract.len() == 1 && a.rank() == 2 && b.rank() == 2;
         if !plain {
-            return Err(self.error(inst, format!("a product of {a} and {b} has no plan yet; matrices have")));
+            return Err(self.error(
+                inst,
+                format!("a product of {a} and {b} has no plan yet; matrices have"),
+            ));
         }
         if *result != a.element || !matches!(a.element, ScalarType::F32 | ScalarType::F16) {
-            return Err(self.error(inst, format!("a product of {} into {result} has no plan yet", a.element)));
+            return Err(self.error(
+                inst,
+                format!("a product of {} into {result} has no plan yet", a.element),
+            ));
         }
         let (lk, rk) = (lhs_contract[0] as usize, rhs_contract[0] as usize);
         let (m, k, n) = (a.shape[1 - lk], a.shape[lk], b.shape[1 - rk]);
@@ -408,22 +466,37 @@ impl Planner<'_> {
         }
         let grid = self.choose_grid(inst, a.element, m, n, k)?;
         let panel = Dot::input_panel(a.element);
-        let tile = |i: u32, j: u32, s: u32| {
-            LogicalTile(((i * grid.columns + j) * grid.shares + s) as u16)
+        let tile =
+            |i: u32, j: u32, s: u32| LogicalTile(((i * grid.columns + j) * grid.shares + s) as u16);
+        let cut_k = AxisCut {
+            parts: grid.shares,
+            granule: panel,
         };
-        let cut_k = AxisCut { parts: grid.shares, granule: panel };
-        let cut_m = AxisCut { parts: grid.rows, granule: 1 };
-        let cut_n = AxisCut { parts: grid.columns, granule: 16 };
+        let cut_m = AxisCut {
+            parts: grid.rows,
+            granule: 1,
+        };
+        let cut_n = AxisCut {
+            parts: grid.columns,
+            granule: 16,
+        };
 
         // Grid points run over the value's own axes; tiles of one point are its replicas.
-        let two = |first: AxisCut, second: AxisCut, replicas: u32, at: &dyn Fn(u32, u32, u32) -> LogicalTile| {
+        let two = |first: AxisCut,
+                   second: AxisCut,
+                   replicas: u32,
+                   at: &dyn Fn(u32, u32, u32) -> LogicalTile| {
             let mut tiles = Vec::new();
             for p in 0..first.parts {
                 for q in 0..second.parts {
                     tiles.extend((0..replicas).map(|r| at(p, q, r)));
                 }
             }
-            Distribution { cuts: smallvec![first, second], replicas, tiles }
+            Distribution {
+                cuts: smallvec![first, second],
+                replicas,
+                tiles,
+            }
         };
         let lhs = if lk == 1 {
             two(cut_m, cut_k, grid.columns, &|i, s, j| tile(i, j, s))
@@ -436,8 +509,14 @@ impl Planner<'_> {
             two(cut_n, cut_k, grid.rows, &|j, s, i| tile(i, j, s))
         };
         let order = |contract: usize| smallvec![1 - contract as u8, contract as u8];
-        let lhs_layout = Layout { kind: LayoutKind::AmpLhs { panel }, order: order(lk) };
-        let rhs_layout = Layout { kind: LayoutKind::AmpRhs { panel }, order: order(rk) };
+        let lhs_layout = Layout {
+            kind: LayoutKind::AmpLhs { panel },
+            order: order(lk),
+        };
+        let rhs_layout = Layout {
+            kind: LayoutKind::AmpRhs { panel },
+            order: order(rk),
+        };
         let xs = self.bring(x, inst, lhs, lhs_layout, MemoryClass::Any)?;
         let ws = self.bring(w, inst, rhs, rhs_layout, MemoryClass::Interleaved)?;
 
@@ -452,13 +531,41 @@ impl Planner<'_> {
         let name = self.name_of(data.results[0]);
         let (ty, distribution, layout) = if grid.shares == 1 {
             let cuts = smallvec![cut_m, cut_n];
-            let layout = Layout { kind: LayoutKind::AmpLhs { panel: 16 }, order: smallvec![0, 1] };
-            (TensorType::new(a.element, [m, n]), Distribution { cuts, replicas: 1, tiles }, layout)
+            let layout = Layout {
+                kind: LayoutKind::AmpLhs { panel: 16 },
+                order: smallvec![0, 1],
+            };
+            (
+                TensorType::new(a.element, [m, n]),
+                Distribution {
+                    cuts,
+                    replicas: 1,
+                    tiles,
+                },
+                layout,
+            )
         } else {
-            let cuts = smallvec![AxisCut { parts: grid.shares, granule: 1 }, cut_m, cut_n];
-            let layout =
-                Layout { kind: LayoutKind::AmpLhs { panel: 16 }, order: smallvec![0, 1, 2] };
-            (ty, Distribution { cuts, replicas: 1, tiles }, layout)
+            let cuts = smallvec![
+                AxisCut {
+                    parts: grid.shares,
+                    granule: 1
+                },
+                cut_m,
+                cut_n
+            ];
+            let layout = Layout {
+                kind: LayoutKind::AmpLhs { panel: 16 },
+                order: smallvec![0, 1, 2],
+            };
+            (
+                ty,
+                Distribution {
+                    cuts,
+                    replicas: 1,
+                    tiles,
+                },
+                layout,
+            )
         };
         let partial = self.add_value(
             name.clone(),
@@ -497,11 +604,17 @@ impl Planner<'_> {
                 }),
                 operands: [xs, ws, partial]
                     .into_iter()
-                    .map(|value| Operand { value, offset_bytes: 0 })
+                    .map(|value| Operand {
+                        value,
+                        offset_bytes: 0,
+                    })
                     .collect(),
             })
             .collect();
-        self.program.steps.push(Step::Compute(Compute { label: name.clone(), calls }));
+        self.program.steps.push(Step::Compute(Compute {
+            label: name.clone(),
+            calls,
+        }));
         if grid.shares == 1 {
             return Ok(partial);
         }
@@ -521,19 +634,44 @@ impl Planner<'_> {
         let columns = n.div_ceil(16).min(self.tiles);
         let rows = (self.tiles / columns).clamp(1, m);
         let tiles: Vec<LogicalTile> = (0..(rows * columns) as u16).map(LogicalTile).collect();
-        let cut_m = AxisCut { parts: rows, granule: 1 };
-        let cut_n = AxisCut { parts: columns, granule: 16 };
+        let cut_m = AxisCut {
+            parts: rows,
+            granule: 1,
+        };
+        let cut_n = AxisCut {
+            parts: columns,
+            granule: 16,
+        };
         let pitch = 8 / element.bytes();
-        let layout = Layout { kind: LayoutKind::Row { pitch }, order: smallvec![0, 1, 2] };
+        let layout = Layout {
+            kind: LayoutKind::Row { pitch },
+            order: smallvec![0, 1, 2],
+        };
         let cuts = smallvec![AxisCut::WHOLE, cut_m, cut_n];
-        let distribution = Distribution { cuts, replicas: 1, tiles: tiles.clone() };
+        let distribution = Distribution {
+            cuts,
+            replicas: 1,
+            tiles: tiles.clone(),
+        };
         let gathered = self
-            .moved(partial, format!("{name}.shares"), distribution, layout, MemoryClass::Any)
+            .moved(
+                partial,
+                format!("{name}.shares"),
+                distribution,
+                layout,
+                MemoryClass::Any,
+            )
             .map_err(|message| self.error(inst, message))?;
         let ty = TensorType::new(element, [m, n]);
-        let distribution =
-            Distribution { cuts: smallvec![cut_m, cut_n], replicas: 1, tiles: tiles.clone() };
-        let layout = Layout { kind: LayoutKind::Row { pitch }, order: smallvec![0, 1] };
+        let distribution = Distribution {
+            cuts: smallvec![cut_m, cut_n],
+            replicas: 1,
+            tiles: tiles.clone(),
+        };
+        let layout = Layout {
+            kind: LayoutKind::Row { pitch },
+            order: smallvec![0, 1],
+        };
         let sum = self.add_value(
             format!("{name}.sum"),
             &ty,
@@ -561,9 +699,15 @@ impl Planner<'_> {
                     .collect();
                 debug_assert!(elements * element.bytes() == bytes);
                 if !first {
-                    inputs.push(Operand { value: sum, offset_bytes: 0 });
+                    inputs.push(Operand {
+                        value: sum,
+                        offset_bytes: 0,
+                    });
                 }
-                let access = Access { element, strides: smallvec![1] };
+                let access = Access {
+                    element,
+                    strides: smallvec![1],
+                };
                 let mut nodes = vec![Expr::Input(0)];
                 for input in 1..inputs.len() as u16 {
                     let sum = nodes.len() as u16 - 1;
@@ -576,7 +720,10 @@ impl Planner<'_> {
                     output: access,
                     nodes,
                 });
-                inputs.push(Operand { value: sum, offset_bytes: 0 });
+                inputs.push(Operand {
+                    value: sum,
+                    offset_bytes: 0,
+                });
                 calls.push(Call {
                     tiles: TileSet::from_tiles(tiles.iter().copied()),
                     kernel,
@@ -584,7 +731,9 @@ impl Planner<'_> {
                 });
             }
             let label = format!("{name} (sum of shares)");
-            self.program.steps.push(Step::Compute(Compute { label, calls }));
+            self.program
+                .steps
+                .push(Step::Compute(Compute { label, calls }));
             next += here;
         }
         Ok(sum)
@@ -615,7 +764,11 @@ impl Planner<'_> {
         for rows in distinct_parts(m, self.tiles) {
             for shares in distinct_parts(panels_k, self.tiles / rows) {
                 for columns in distinct_parts(panels_n, self.tiles / (rows * shares)) {
-                    let grid = Grid { rows, columns, shares };
+                    let grid = Grid {
+                        rows,
+                        columns,
+                        shares,
+                    };
                     let (ml, nl, kl) = (
                         m.div_ceil(rows),
                         panels_n.div_ceil(columns) * 16,
@@ -636,7 +789,9 @@ impl Planner<'_> {
                     if plans.iter().any(|(cost, _)| *cost < floor) {
                         continue;
                     }
-                    let Some(kernel) = self.kernel_cycles(Kernel::Dot(dot)) else { continue };
+                    let Some(kernel) = self.kernel_cycles(Kernel::Dot(dot)) else {
+                        continue;
+                    };
                     let bytes = element.bytes();
                     let words = |elements: u32| u64::from(elements) * u64::from(bytes) / 4;
                     let operands = self.exchange.cycles(PhaseLoad {
@@ -659,7 +814,11 @@ impl Planner<'_> {
             }
         }
         plans.sort_by_key(|(cost, grid)| {
-            (*cost, grid.shares, std::cmp::Reverse(grid.rows * grid.columns))
+            (
+                *cost,
+                grid.shares,
+                std::cmp::Reverse(grid.rows * grid.columns),
+            )
         });
         let Some(&(cost, grid)) = plans.first() else {
             let message = format!("no grid of {} tiles suits {m} x {k} x {n}", self.tiles);
@@ -698,14 +857,28 @@ impl Planner<'_> {
                 let data = &self.program.values[leader];
                 (data.distribution.clone(), data.layout.clone(), data.memory)
             }
-            None => (self.spread(&ty.shape), row_layout(ty.rank()), MemoryClass::Any),
+            None => (
+                self.spread(&ty.shape),
+                row_layout(ty.rank()),
+                MemoryClass::Any,
+            ),
         };
-        let mut fused = Fused { nodes: Vec::new(), inputs: Vec::new(), seen: IndexMap::new() };
+        let mut fused = Fused {
+            nodes: Vec::new(),
+            inputs: Vec::new(),
+            seen: IndexMap::new(),
+        };
         let place = (&distribution, &layout, memory);
         self.fuse(value, inst, &ty, place, &mut fused, true)?;
         let name = self.name_of(value);
-        let result =
-            self.add_value(name.clone(), &ty, distribution, layout.clone(), memory, Role::Temporary);
+        let result = self.add_value(
+            name.clone(),
+            &ty,
+            distribution,
+            layout.clone(),
+            memory,
+            Role::Temporary,
+        );
         let mut calls = Vec::new();
         for (extents, tiles) in self.blocks(result) {
             let dims = walk(&layout, &extents);
@@ -721,12 +894,18 @@ impl Planner<'_> {
                         broadcast_strides(&dims, axes, &local, &data.layout)
                     }
                 };
-                inputs.push(Access { element: data.element, strides });
+                inputs.push(Access {
+                    element: data.element,
+                    strides,
+                });
             }
             let kernel = Kernel::Map(Map {
                 extents: dims.iter().map(|dim| dim.extent).collect(),
                 inputs,
-                output: Access { element: ty.element, strides: full },
+                output: Access {
+                    element: ty.element,
+                    strides: full,
+                },
                 nodes: fused.nodes.clone(),
             });
             if let Err(error) = self.catalog.cost(&kernel) {
@@ -735,12 +914,24 @@ impl Planner<'_> {
             let mut operands: SmallVec<[Operand; 4]> = fused
                 .inputs
                 .iter()
-                .map(|(value, _)| Operand { value: *value, offset_bytes: 0 })
+                .map(|(value, _)| Operand {
+                    value: *value,
+                    offset_bytes: 0,
+                })
                 .collect();
-            operands.push(Operand { value: result, offset_bytes: 0 });
-            calls.push(Call { tiles: TileSet::from_tiles(tiles), kernel, operands });
+            operands.push(Operand {
+                value: result,
+                offset_bytes: 0,
+            });
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands,
+            });
         }
-        self.program.steps.push(Step::Compute(Compute { label: name, calls }));
+        self.program
+            .steps
+            .push(Step::Compute(Compute { label: name, calls }));
         Ok(result)
     }
 
@@ -774,9 +965,11 @@ impl Planner<'_> {
             Some(Home::Lazy(inst)) => {
                 let data = self.function.insts[inst].clone();
                 match &data.op {
-                    Op::Constant { element, data: bytes, .. }
-                        if bytes.len() == element.bytes() as usize =>
-                    {
+                    Op::Constant {
+                        element,
+                        data: bytes,
+                        ..
+                    } if bytes.len() == element.bytes() as usize => {
                         let mut word = [0; 4];
                         word[..bytes.len()].copy_from_slice(bytes);
                         fused.push(Expr::Constant(u32::from_le_bytes(word), *element))
@@ -857,7 +1050,11 @@ impl Planner<'_> {
             .iter()
             .zip(&own.shape)
             .map(|(&axis, &extent)| {
-                if extent == ty.shape[axis] { distribution.cuts[axis] } else { AxisCut::WHOLE }
+                if extent == ty.shape[axis] {
+                    distribution.cuts[axis]
+                } else {
+                    AxisCut::WHOLE
+                }
             })
             .collect();
         let mut tiles: Vec<Vec<LogicalTile>> =
@@ -912,7 +1109,10 @@ impl Fused {
     }
 
     fn input(&mut self, value: Value, axes: Option<Vec<usize>>) -> u16 {
-        let known = self.inputs.iter().position(|(v, a)| *v == value && *a == axes);
+        let known = self
+            .inputs
+            .iter()
+            .position(|(v, a)| *v == value && *a == axes);
         let number = known.unwrap_or_else(|| {
             self.inputs.push((value, axes));
             self.inputs.len() - 1
@@ -932,7 +1132,11 @@ struct WalkDim {
 fn walk(layout: &Layout, extents: &[u32]) -> Vec<WalkDim> {
     let order: Vec<usize> = layout.order.iter().map(|&axis| axis as usize).collect();
     let rank = order.len();
-    let plain = |axis: usize| WalkDim { axis, step: 1, extent: extents[axis] };
+    let plain = |axis: usize| WalkDim {
+        axis,
+        step: 1,
+        extent: extents[axis],
+    };
     match layout.kind {
         LayoutKind::Row { pitch } => order
             .iter()
@@ -947,19 +1151,45 @@ fn walk(layout: &Layout, extents: &[u32]) -> Vec<WalkDim> {
             .collect(),
         LayoutKind::AmpLhs { panel } => {
             let (m, k) = (order[rank - 2], order[rank - 1]);
-            let mut dims: Vec<WalkDim> = order[..rank - 2].iter().map(|&axis| plain(axis)).collect();
-            dims.push(WalkDim { axis: k, step: panel, extent: extents[k].div_ceil(panel) });
+            let mut dims: Vec<WalkDim> =
+                order[..rank - 2].iter().map(|&axis| plain(axis)).collect();
+            dims.push(WalkDim {
+                axis: k,
+                step: panel,
+                extent: extents[k].div_ceil(panel),
+            });
             dims.push(plain(m));
-            dims.push(WalkDim { axis: k, step: 1, extent: panel });
+            dims.push(WalkDim {
+                axis: k,
+                step: 1,
+                extent: panel,
+            });
             dims
         }
         LayoutKind::AmpRhs { panel } => {
             let (n, k) = (order[rank - 2], order[rank - 1]);
-            let mut dims: Vec<WalkDim> = order[..rank - 2].iter().map(|&axis| plain(axis)).collect();
-            dims.push(WalkDim { axis: n, step: 16, extent: extents[n].div_ceil(16) });
-            dims.push(WalkDim { axis: k, step: panel, extent: extents[k].div_ceil(panel) });
-            dims.push(WalkDim { axis: n, step: 1, extent: 16 });
-            dims.push(WalkDim { axis: k, step: 1, extent: panel });
+            let mut dims: Vec<WalkDim> =
+                order[..rank - 2].iter().map(|&axis| plain(axis)).collect();
+            dims.push(WalkDim {
+                axis: n,
+                step: 16,
+                extent: extents[n].div_ceil(16),
+            });
+            dims.push(WalkDim {
+                axis: k,
+                step: panel,
+                extent: extents[k].div_ceil(panel),
+            });
+            dims.push(WalkDim {
+                axis: n,
+                step: 1,
+                extent: 16,
+            });
+            dims.push(WalkDim {
+                axis: k,
+                step: 1,
+                extent: panel,
+            });
             dims
         }
     }
@@ -981,12 +1211,20 @@ fn broadcast_strides(
     local: &[u32],
     layout: &Layout,
 ) -> SmallVec<[u32; 4]> {
-    let pitch = if let LayoutKind::Row { pitch } = layout.kind { pitch } else { 1 };
+    let pitch = if let LayoutKind::Row { pitch } = layout.kind {
+        pitch
+    } else {
+        1
+    };
     let rank = local.len();
     let mut own = vec![1u32; rank];
     for index in (0..rank.saturating_sub(1)).rev() {
         let extent = local[index + 1];
-        let extent = if index + 2 == rank { extent.next_multiple_of(pitch) } else { extent };
+        let extent = if index + 2 == rank {
+            extent.next_multiple_of(pitch)
+        } else {
+            extent
+        };
         own[index] = own[index + 1] * extent;
     }
     dims.iter()
@@ -998,7 +1236,10 @@ fn broadcast_strides(
 }
 
 fn row_layout(rank: usize) -> Layout {
-    Layout { kind: LayoutKind::Row { pitch: 2 }, order: (0..rank as u8).collect() }
+    Layout {
+        kind: LayoutKind::Row { pitch: 2 },
+        order: (0..rank as u8).collect(),
+    }
 }
 
 /// Numbers of parts that give different largest parts of `extent`, at most `most`.

@@ -81,26 +81,37 @@ impl CompileArgs {
                 return Err(Failure::user("-j takes at least 1"));
             }
             // Fails only if a pool exists already, which then is used.
-            let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
+            let _ = rayon::ThreadPoolBuilder::new()
+                .num_threads(jobs)
+                .build_global();
         }
         let chip = match self.tiles {
             None => Chip::c600(),
             Some(tiles) => Chip::first(tiles).ok_or_else(|| {
-                Failure::user(format!("--tiles {tiles}: a C600 has 1 to {} tiles", Chip::C600_TILES))
+                Failure::user(format!(
+                    "--tiles {tiles}: a C600 has 1 to {} tiles",
+                    Chip::C600_TILES
+                ))
             })?,
         };
         let abstain = match self.abstain.as_str() {
             "advance" => AbstainMode::Advance,
             _ => AbstainMode::PerPhase,
         };
-        Ok(Options { chip, abstain, assumptions: self.assumptions()? })
+        Ok(Options {
+            chip,
+            abstain,
+            assumptions: self.assumptions()?,
+        })
     }
 
     /// The assumptions, checked.
     pub fn assumptions(&self) -> Outcome<Assumptions> {
         let mut assumptions = Assumptions::default();
         for (name, value) in &self.assume {
-            assumptions.set(name, value).map_err(|error| Failure::user(error.to_string()))?;
+            assumptions
+                .set(name, value)
+                .map_err(|error| Failure::user(error.to_string()))?;
         }
         Ok(assumptions)
     }
@@ -145,7 +156,10 @@ fn read_array(path: &str) -> Outcome<HostTensor> {
 pub fn run(args: Args) -> Outcome {
     let options = args.compile.options()?;
     let started = Instant::now();
-    let is_package = args.model.extension().is_some_and(|extension| extension == "ipupkg");
+    let is_package = args
+        .model
+        .extension()
+        .is_some_and(|extension| extension == "ipupkg");
     let (package, module) = if is_package {
         let package = file::read(&args.model).map_err(|error| Failure::user(error.to_string()))?;
         (package, None)
@@ -159,13 +173,23 @@ pub fn run(args: Args) -> Outcome {
     let predicted = package.predicted.cycles;
     let peak = sram_peak(&package);
     if args.check && module.is_none() {
-        return Err(Failure::user("--check needs the model; a package holds no weights' sources"));
+        return Err(Failure::user(
+            "--check needs the model; a package holds no weights' sources",
+        ));
     }
     let mut session = Session::new(package, options.assumptions, Default::default())
         .map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut run = Runner { args: &args, session: &mut session, module: module.as_ref() };
+    let mut run = Runner {
+        args: &args,
+        session: &mut session,
+        module: module.as_ref(),
+    };
     let started = Instant::now();
-    let mut summary = if args.inputs.is_empty() { run.once()? } else { run.rows()? };
+    let mut summary = if args.inputs.is_empty() {
+        run.once()?
+    } else {
+        run.rows()?
+    };
     let simulate_seconds = started.elapsed().as_secs_f64();
 
     let wrong = summary.cycles.iter().any(|&cycles| cycles != predicted);
@@ -201,7 +225,11 @@ pub fn run(args: Args) -> Outcome {
              ipucc, please report it with the model"
         )));
     }
-    if summary.failed { Err(Failure::Reported) } else { Ok(()) }
+    if summary.failed {
+        Err(Failure::Reported)
+    } else {
+        Ok(())
+    }
 }
 
 /// Bytes of the fullest tile's image and bindings.
@@ -210,8 +238,17 @@ fn sram_peak(package: &Package) -> u32 {
         .images
         .iter()
         .map(|image| {
-            let blob = |index: u32| package.blobs.get(index as usize).map_or(0, |b| b.len() as u32);
-            image.segments.iter().map(|segment| blob(segment.blob)).sum()
+            let blob = |index: u32| {
+                package
+                    .blobs
+                    .get(index as usize)
+                    .map_or(0, |b| b.len() as u32)
+            };
+            image
+                .segments
+                .iter()
+                .map(|segment| blob(segment.blob))
+                .sum()
         })
         .max()
         .unwrap_or(0)
@@ -241,15 +278,24 @@ impl Runner<'_> {
         summary: &mut Summary,
     ) -> Outcome<IndexMap<String, HostTensor>> {
         let outcome = self.session.run(inputs).map_err(|error| match error {
-            SessionError::Failed(failure) => Failure::Internal(format!("the program failed: {failure}")),
+            SessionError::Failed(failure) => {
+                Failure::Internal(format!("the program failed: {failure}"))
+            }
             other => Failure::user(other.to_string()),
         })?;
         summary.cycles.push(outcome.cycles);
         // Tiles that do at least a quarter of the mean work.
-        let turns: Vec<u64> = outcome.report.tiles.iter().map(|tile| tile.worker_turns).collect();
+        let turns: Vec<u64> = outcome
+            .report
+            .tiles
+            .iter()
+            .map(|tile| tile.worker_turns)
+            .collect();
         let mean = turns.iter().sum::<u64>() as f64 / turns.len().max(1) as f64;
-        summary.tiles_computing =
-            turns.iter().filter(|&&turns| turns > 0 && turns as f64 >= mean / 4.0).count();
+        summary.tiles_computing = turns
+            .iter()
+            .filter(|&&turns| turns > 0 && turns as f64 >= mean / 4.0)
+            .count();
         Ok(outcome.outputs)
     }
 
@@ -267,8 +313,13 @@ impl Runner<'_> {
             inputs.insert(name.clone(), tensor);
         }
         if let Some(name) = given.keys().next() {
-            let known: Vec<&str> =
-                self.session.package().inputs.keys().map(String::as_str).collect();
+            let known: Vec<&str> = self
+                .session
+                .package()
+                .inputs
+                .keys()
+                .map(String::as_str)
+                .collect();
             return Err(Failure::user(format!(
                 "--input {name}: the model has no such input; it has {}",
                 known.join(", ")
@@ -284,7 +335,11 @@ impl Runner<'_> {
             let mut entry = json!({
                 "name": name, "shape": tensor.shape, "type": tensor.element.to_string(),
             });
-            let _ = write!(summary.text, "{name}: {} {:?}", tensor.element, tensor.shape);
+            let _ = write!(
+                summary.text,
+                "{name}: {} {:?}",
+                tensor.element, tensor.shape
+            );
             if let Some((value, bound)) = references.as_ref().and_then(|all| all.get(name)) {
                 let (error, limit, ok) = compare(tensor, value, bound);
                 entry["error"] = json!(error);
@@ -304,7 +359,9 @@ impl Runner<'_> {
         }
         for (name, path) in &self.args.output {
             let Some(tensor) = outputs.get(name) else {
-                return Err(Failure::user(format!("--output {name}: the model has no such output")));
+                return Err(Failure::user(format!(
+                    "--output {name}: the model has no such output"
+                )));
             };
             super::write_file(Path::new(path), &npy::write(tensor))?;
         }
@@ -316,7 +373,11 @@ impl Runner<'_> {
         for (name, path) in &self.args.inputs {
             arrays.insert(name.clone(), read_array(path)?);
         }
-        let rows = arrays.values().next().and_then(|array| array.shape.first()).copied();
+        let rows = arrays
+            .values()
+            .next()
+            .and_then(|array| array.shape.first())
+            .copied();
         let rows = rows.unwrap_or(0) as usize;
         let labels = match &self.args.labels {
             Some(path) => Some(read_array(&path.display().to_string())?),
@@ -339,7 +400,9 @@ impl Runner<'_> {
             let mut inputs = IndexMap::new();
             for (name, binding) in &self.session.package().inputs {
                 let Some(array) = arrays.get(name) else {
-                    return Err(Failure::user(format!("input `{name}` is not given; hint: --inputs {name}=FILE")));
+                    return Err(Failure::user(format!(
+                        "input `{name}` is not given; hint: --inputs {name}=FILE"
+                    )));
                 };
                 let size = array.bytes.len() / rows.max(1);
                 let tensor = HostTensor {
@@ -360,15 +423,25 @@ impl Runner<'_> {
         if let Some(labels) = labels {
             let labels = floats(&labels);
             if labels.len() != rows {
-                return Err(Failure::user(format!("{} labels for {rows} rows", labels.len())));
+                return Err(Failure::user(format!(
+                    "{} labels for {rows} rows",
+                    labels.len()
+                )));
             }
             let right = |all: &[Vec<f64>]| {
-                all.iter().zip(&labels).filter(|(row, label)| argmax(row) as f64 == **label).count()
+                all.iter()
+                    .zip(&labels)
+                    .filter(|(row, label)| argmax(row) as f64 == **label)
+                    .count()
             };
             let ours = right(&found);
             let share = |count: usize| count as f64 / rows.max(1) as f64;
             summary.accuracy = Some(share(ours));
-            let _ = write!(summary.text, "accuracy {:.2} % ({ours} of {rows})", 100.0 * share(ours));
+            let _ = write!(
+                summary.text,
+                "accuracy {:.2} % ({ours} of {rows})",
+                100.0 * share(ours)
+            );
             if let Some(answers) = answers {
                 let values = floats(&answers);
                 let width = values.len() / rows.max(1);
@@ -421,7 +494,10 @@ pub fn to_tensor(host: &HostTensor, ty: &TensorType) -> Outcome<Tensor> {
             let values: Vec<f32> = floats(host).iter().map(|&v| v as f32).collect();
             Tensor::from_floats(ty.clone(), &values)
         }
-        _ => Tensor { ty: ty.clone(), data: host.bytes.clone() },
+        _ => Tensor {
+            ty: ty.clone(),
+            data: host.bytes.clone(),
+        },
     })
 }
 
@@ -447,12 +523,19 @@ fn reference(
     for &inst in &function.body {
         let data = &function.insts[inst];
         let result = data.results[0];
-        let Some(value) = values.get(&result) else { continue };
-        let operands: Vec<&Tensor> =
-            data.operands.iter().filter_map(|operand| values.get(operand)).collect();
+        let Some(value) = values.get(&result) else {
+            continue;
+        };
+        let operands: Vec<&Tensor> = data
+            .operands
+            .iter()
+            .filter_map(|operand| values.get(operand))
+            .collect();
         let mut bound = interp::bound(&data.op, &operands, value);
         let carried = interp::carried(&data.op, &operands, value, |index| {
-            data.operands.get(index).and_then(|operand| bounds.get(operand))
+            data.operands
+                .get(index)
+                .and_then(|operand| bounds.get(operand))
         });
         for (own, more) in bound.iter_mut().zip(carried) {
             *own = (*own * *own + more * more).sqrt();
@@ -464,7 +547,10 @@ fn reference(
         .iter()
         .filter_map(|port| {
             let value = values.get(&port.value)?.to_floats();
-            let bound = bounds.get(&port.value).cloned().unwrap_or_else(|| vec![0.0; value.len()]);
+            let bound = bounds
+                .get(&port.value)
+                .cloned()
+                .unwrap_or_else(|| vec![0.0; value.len()]);
             Some((port.name.clone(), (value, bound)))
         })
         .collect())
@@ -476,7 +562,11 @@ fn compare(found: &HostTensor, wanted: &[f32], bounds: &[f32]) -> (f64, f64, boo
     let mut ok = true;
     for ((value, &want), &bound) in floats(found).into_iter().zip(wanted).zip(bounds) {
         let (want, bound) = (f64::from(want), f64::from(bound));
-        let error = if value == want || value.is_nan() && want.is_nan() { 0.0 } else { (value - want).abs() };
+        let error = if value == want || value.is_nan() && want.is_nan() {
+            0.0
+        } else {
+            (value - want).abs()
+        };
         ok &= error <= bound;
         let ratio = if bound > 0.0 { error / bound } else { error };
         if ratio > worst.2 || error.is_nan() {
@@ -490,15 +580,26 @@ fn compare(found: &HostTensor, wanted: &[f32], bounds: &[f32]) -> (f64, f64, boo
 pub fn floats(tensor: &HostTensor) -> Vec<f64> {
     let bytes = &tensor.bytes;
     match tensor.element {
-        HostType::F64 => bytes.as_chunks::<8>().0.iter().map(|c| f64::from_le_bytes(*c)).collect(),
-        HostType::I64 => {
-            bytes.as_chunks::<8>().0.iter().map(|c| i64::from_le_bytes(*c) as f64).collect()
-        }
+        HostType::F64 => bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|c| f64::from_le_bytes(*c))
+            .collect(),
+        HostType::I64 => bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|c| i64::from_le_bytes(*c) as f64)
+            .collect(),
         HostType::Bool => bytes.iter().map(|&byte| f64::from(byte)).collect(),
         HostType::Device(element) => {
             let count = bytes.len() / element.bytes() as usize;
             let ty = TensorType::new(element, [count as u32]);
-            let tensor = Tensor { ty, data: bytes.clone() };
+            let tensor = Tensor {
+                ty,
+                data: bytes.clone(),
+            };
             if element.is_float() {
                 tensor.to_floats().iter().map(|&v| f64::from(v)).collect()
             } else {
@@ -510,8 +611,16 @@ pub fn floats(tensor: &HostTensor) -> Vec<f64> {
 
 fn preview(tensor: &HostTensor) -> String {
     let values = floats(tensor);
-    let shown: Vec<String> = values.iter().take(6).map(|value| format!("{value:.5}")).collect();
-    format!("[{}{}]", shown.join(", "), if values.len() > 6 { ", ..." } else { "" })
+    let shown: Vec<String> = values
+        .iter()
+        .take(6)
+        .map(|value| format!("{value:.5}"))
+        .collect();
+    format!(
+        "[{}{}]",
+        shown.join(", "),
+        if values.len() > 6 { ", ..." } else { "" }
+    )
 }
 
 /// Seeded random data: uniform in [-1, 1) for floats, 0 or 1 for truth values, 0..100 for integers.
@@ -540,5 +649,9 @@ pub fn random(host: HostType, shape: &[u32], seed: u64) -> HostTensor {
             }
         }
     }
-    HostTensor { element: host, shape: shape.to_vec(), bytes }
+    HostTensor {
+        element: host,
+        shape: shape.to_vec(),
+        bytes,
+    }
 }

@@ -1,11 +1,9 @@
 //! Which words move when a value changes distribution or layout.
 
-use crate::program::{
-    Endpoint, Operand, Program, Run, Shape, Transfer, Value, ValueData,
-};
 use crate::kernel::{Access, Expr, Kernel, Map};
-use ipucc_chip::{LogicalTile, ScalarType};
+use crate::program::{Endpoint, Operand, Program, Run, Shape, Transfer, Value, ValueData};
 use indexmap::IndexMap;
+use ipucc_chip::{LogicalTile, ScalarType};
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -73,39 +71,68 @@ pub fn transfer(
         let tiles = &to.distribution.tiles[point * copies..(point + 1) * copies];
         for (source_low, source_high, owners) in &sources {
             let box_low: Shape = low.iter().zip(source_low).map(|(a, b)| *a.max(b)).collect();
-            let box_high: Shape = high.iter().zip(source_high).map(|(a, b)| *a.min(b)).collect();
+            let box_high: Shape = high
+                .iter()
+                .zip(source_high)
+                .map(|(a, b)| *a.min(b))
+                .collect();
             if box_low.iter().zip(&box_high).any(|(l, h)| l >= h) {
                 continue;
             }
-            let pieces = pieces(from, to, (source_low, source_high), (&low, &high), (&box_low, &box_high))
-                .map_err(&fail)?;
+            let pieces = pieces(
+                from,
+                to,
+                (source_low, source_high),
+                (&low, &high),
+                (&box_low, &box_high),
+            )
+            .map_err(&fail)?;
             let (own, others): (Vec<LogicalTile>, Vec<LogicalTile>) =
                 tiles.iter().partition(|tile| owners.contains(tile));
             for tile in own {
-                local.extend(pieces.iter().map(|&(source, destination, words)| LocalCopy {
-                    tile,
-                    source,
-                    destination,
-                    words,
-                }));
+                local.extend(
+                    pieces
+                        .iter()
+                        .map(|&(source, destination, words)| LocalCopy {
+                            tile,
+                            source,
+                            destination,
+                            words,
+                        }),
+                );
             }
             if others.is_empty() {
                 continue;
             }
             let owner = owners[turn % owners.len()];
             turn += 1;
-            runs.extend(pieces.iter().map(|&(source, destination, words)| Run {
-                words,
-                source: Endpoint { tile: owner, word: source },
-                destinations: others
-                    .iter()
-                    .map(|&tile| Endpoint { tile, word: destination })
-                    .collect(),
-                dims: SmallVec::new(),
+            runs.extend(pieces.iter().map(|&(source, destination, words)| {
+                Run {
+                    words,
+                    source: Endpoint {
+                        tile: owner,
+                        word: source,
+                    },
+                    destinations: others
+                        .iter()
+                        .map(|&tile| Endpoint {
+                            tile,
+                            word: destination,
+                        })
+                        .collect(),
+                    dims: SmallVec::new(),
+                }
             }));
         }
     }
-    Ok((Transfer { source, destination, runs }, local))
+    Ok((
+        Transfer {
+            source,
+            destination,
+            runs,
+        },
+        local,
+    ))
 }
 
 /// Maximal stretches of words that are contiguous on both sides: (source word, destination word,
@@ -221,11 +248,17 @@ pub fn local_calls(
                 output: access(to),
                 nodes: vec![Expr::Input(0)],
             });
-            let operand = |value, word: u32| Operand { value, offset_bytes: word * 4 };
+            let operand = |value, word: u32| Operand {
+                value,
+                offset_bytes: word * 4,
+            };
             calls.push((
                 tile,
                 kernel,
-                [operand(source, first.source), operand(destination, first.destination)],
+                [
+                    operand(source, first.source),
+                    operand(destination, first.destination),
+                ],
             ));
             at += count;
         }

@@ -132,7 +132,10 @@ pub fn carried<'b>(
 ) -> Vec<f32> {
     let count = result.ty.elements();
     let bounds: Vec<Option<&Vec<f32>>> = (0..operands.len()).map(&operand).collect();
-    if bounds.iter().all(|bound| bound.is_none_or(|b| b.iter().all(|&v| v == 0.0))) {
+    if bounds
+        .iter()
+        .all(|bound| bound.is_none_or(|b| b.iter().all(|&v| v == 0.0)))
+    {
         return vec![0.0; count];
     }
     let as_tensor = |index: usize| {
@@ -143,11 +146,16 @@ pub fn carried<'b>(
         }
     };
     let f32_result = result.ty.with_element(ScalarType::F32);
-    let magnitude = |tensor: &Tensor| -> Vec<f32> {
-        tensor.to_floats().iter().map(|v| v.abs()).collect()
-    };
+    let magnitude =
+        |tensor: &Tensor| -> Vec<f32> { tensor.to_floats().iter().map(|v| v.abs()).collect() };
     match op {
-        Op::Dot { lhs_batch, rhs_batch, lhs_contract, rhs_contract, .. } => {
+        Op::Dot {
+            lhs_batch,
+            rhs_batch,
+            lhs_contract,
+            rhs_contract,
+            ..
+        } => {
             // Errors of terms are independent: their squares add up.
             let op = Op::Dot {
                 lhs_batch: lhs_batch.clone(),
@@ -165,9 +173,14 @@ pub fn carried<'b>(
             for (first, second) in [(0, 1), (1, 0)] {
                 let error = square(as_tensor(first).to_floats(), &operands[first].ty);
                 let other = square(operands[second].to_floats(), &operands[second].ty);
-                let pair = if first == 0 { [&error, &other] } else { [&other, &error] };
-                for (total, more) in
-                    sum.iter_mut().zip(super::eval_op(&op, &pair, &f32_result).to_floats())
+                let pair = if first == 0 {
+                    [&error, &other]
+                } else {
+                    [&other, &error]
+                };
+                for (total, more) in sum
+                    .iter_mut()
+                    .zip(super::eval_op(&op, &pair, &f32_result).to_floats())
                 {
                     *total += more;
                 }
@@ -182,7 +195,9 @@ pub fn carried<'b>(
         Op::Binary(crate::BinaryOp::Div) => {
             let (a, b) = (magnitude(operands[0]), magnitude(operands[1]));
             let (ea, eb) = (as_tensor(0).to_floats(), as_tensor(1).to_floats());
-            (0..count).map(|i| ea[i] / b[i] + a[i] * eb[i] / (b[i] * b[i])).collect()
+            (0..count)
+                .map(|i| ea[i] / b[i] + a[i] * eb[i] / (b[i] * b[i]))
+                .collect()
         }
         Op::Binary(_) | Op::Clamp => {
             // Add, subtract, minimum, maximum: an error passes at most as it is.
@@ -194,10 +209,11 @@ pub fn carried<'b>(
             }
             sum
         }
-        Op::Broadcast { .. } | Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. }
-        | Op::Reverse(_) => {
-            super::eval_op(op, &[&as_tensor(0)], &f32_result).to_floats()
-        }
+        Op::Broadcast { .. }
+        | Op::Reshape(_)
+        | Op::Transpose(_)
+        | Op::Slice { .. }
+        | Op::Reverse(_) => super::eval_op(op, &[&as_tensor(0)], &f32_result).to_floats(),
         Op::Concat(_) => {
             let parts: Vec<Tensor> = (0..operands.len()).map(as_tensor).collect();
             super::eval_op(op, &parts.iter().collect::<Vec<_>>(), &f32_result).to_floats()
@@ -224,7 +240,11 @@ pub fn carried<'b>(
                         Tensor::from_floats(tensor.ty.with_element(ScalarType::F32), &moved)
                     })
                     .collect();
-                let ty = if result.ty.element.is_float() { &f32_result } else { &result.ty };
+                let ty = if result.ty.element.is_float() {
+                    &f32_result
+                } else {
+                    &result.ty
+                };
                 let other = super::eval_op(op, &shifted.iter().collect::<Vec<_>>(), ty).to_floats();
                 for ((most, value), other) in most.iter_mut().zip(&values).zip(other) {
                     *most = most.max((value - other).abs());
