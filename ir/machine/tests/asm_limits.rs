@@ -55,3 +55,31 @@ fn large_expressions() {
         "too large",
     );
 }
+
+/// Large texts take time in proportion: these took minutes when something was searched from the
+/// start for every statement.
+#[test]
+fn large_texts() {
+    let begin = Instant::now();
+    let one_line = "setzi $m0, 1 ; ".repeat(100_000);
+    assert!(assemble(&one_line, &Options::default()).is_ok());
+    let mut labels = String::new();
+    for i in 0..50_000 {
+        labels.push_str(&format!("l{i}: bri l{}\n", i * 7 % 50_000));
+    }
+    let object = assemble(&labels, &Options::default())
+        .expect("labels")
+        .object;
+    assert_eq!(object.sections[".text"].relocations.len(), 50_000);
+    let undefined: String = (0..50_000).map(|i| format!("bri u{i}\n")).collect();
+    assert!(assemble(&undefined, &Options::default()).is_err());
+    let expressions: String = (0..5_000)
+        .map(|i| format!("setzi $m0, (x + {i}) >> 4\n"))
+        .collect();
+    assert!(assemble(&format!("x:\n{expressions}"), &Options::default()).is_ok());
+    assert!(
+        begin.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        begin.elapsed()
+    );
+}

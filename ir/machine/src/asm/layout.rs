@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use super::expr::{self, BinaryOp, Expr, Node, PosId, SymId, UnaryOp};
 use super::select::{self, Code};
 use super::state::{Def, Item, Pos, Span};
-use super::{Assembler, Assembly, Diagnostics, MAX_SECTION};
+use super::{Assembler, Assembly, Diagnostics, MAX_ERRORS, MAX_SECTION};
 use crate::object::RelocationKind;
 
 /// What an expression is worth when all offsets are known.
@@ -123,6 +123,9 @@ impl Assembler<'_> {
             }
         }
         for (name, uses, span) in missing {
+            if self.diagnostics.len() > MAX_ERRORS {
+                break;
+            }
             let known = self
                 .symbols
                 .0

@@ -92,51 +92,31 @@ impl Assembler<'_> {
             }
             object.symbols.insert(name.clone(), made);
         }
+        let mut writer = Writer {
+            section_symbols: vec![None; object.sections.len()],
+            object,
+            expressions: Vec::new(),
+        };
         for (name, leaves) in later {
-            let steps = self.steps(&mut object, leaves);
-            if let Some(symbol) = object.symbols.get_mut(&name) {
+            let steps = self.steps(&mut writer, leaves);
+            if let Some(symbol) = writer.object.symbols.get_mut(&name) {
                 symbol.expression = steps;
             }
         }
         for need in needs {
-            self.relocate(&mut object, need);
+            self.relocate(&mut writer, need);
         }
-        object
+        writer.object
     }
 
-    pub(super) fn relocate(&mut self, object: &mut Object, need: Need) {
+    fn relocate(&mut self, writer: &mut Writer, need: Need) {
         let (symbol, addend) = match need.value {
-            Value::Section(section, offset) => (section_symbol(object, section), offset),
-            Value::Outside(id, addend) => (self.outside(object, id), addend),
+            Value::Section(section, offset) => (writer.section_symbol(section), offset),
+            Value::Outside(id, addend) => (self.outside(writer, id), addend),
             Value::Absolute(_) => return,
             Value::Steps(leaves) => {
-                let steps = self.steps(object, leaves);
-                let known = object
-                    .symbols
-                    .values()
-                    .position(|s| !s.expression.is_empty() && s.expression == steps);
-                let index = known.unwrap_or_else(|| {
-                    let mut number = object.symbols.len();
-                    let name = loop {
-                        let name = format!(".Lexpression{number}");
-                        if !object.symbols.contains_key(&name) {
-                            break name;
-                        }
-                        number += 1;
-                    };
-                    object
-                        .symbols
-                        .insert_full(
-                            name,
-                            Symbol {
-                                defined: true,
-                                expression: steps,
-                                ..Symbol::default()
-                            },
-                        )
-                        .0
-                });
-                (index, 0)
+                let steps = self.steps(writer, leaves);
+                (writer.expression_symbol(steps), 0)
             }
         };
         let Ok(addend) = i32::try_from(addend) else {
@@ -146,7 +126,7 @@ impl Assembler<'_> {
             );
             return;
         };
-        if let Some((_, section)) = object.sections.get_index_mut(need.section) {
+        if let Some((_, section)) = writer.object.sections.get_index_mut(need.section) {
             section.relocations.push(Relocation {
                 offset: need.offset,
                 kind: need.kind,
@@ -156,27 +136,28 @@ impl Assembler<'_> {
         }
     }
 
-    pub(super) fn steps(&self, object: &mut Object, leaves: Vec<Leaf>) -> Vec<Step> {
+    fn steps(&self, writer: &mut Writer, leaves: Vec<Leaf>) -> Vec<Step> {
         leaves
             .into_iter()
             .map(|leaf| match leaf {
                 Leaf::Constant(value) => Step::Constant(value),
                 Leaf::Section(section, offset) => {
-                    Step::Symbol(section_symbol(object, section), offset)
+                    Step::Symbol(writer.section_symbol(section), offset)
                 }
-                Leaf::Outside(id, addend) => Step::Symbol(self.outside(object, id), addend),
+                Leaf::Outside(id, addend) => Step::Symbol(self.outside(writer, id), addend),
                 Leaf::Unary(op) => Step::Unary(expr::unary_letter(op)),
                 Leaf::Binary(op) => Step::Binary(expr::binary_letter(op)),
             })
             .collect()
     }
 
-    pub(super) fn outside(&self, object: &mut Object, id: SymId) -> usize {
+    fn outside(&self, writer: &mut Writer, id: SymId) -> usize {
         let name = self.symbols.name(id);
-        if let Some(index) = object.symbols.get_index_of(name) {
+        if let Some(index) = writer.object.symbols.get_index_of(name) {
             return index;
         }
-        object
+        writer
+            .object
             .symbols
             .insert_full(
                 name.to_string(),
@@ -189,36 +170,70 @@ impl Assembler<'_> {
     }
 }
 
-/// The symbol of a section, made when first needed.
-fn section_symbol(object: &mut Object, section: usize) -> usize {
-    let name = object
-        .sections
-        .get_index(section)
-        .map_or(String::new(), |(name, _)| name.clone());
-    let known = object
-        .symbols
-        .values()
-        .position(|s| s.kind == SymbolKind::Section && s.section == Some(section));
-    if let Some(index) = known {
-        return index;
+/// The object while relocations are written, with what has been looked up before.
+struct Writer {
+    object: Object,
+    /// Index of the symbol of each section.
+    section_symbols: Vec<Option<usize>>,
+    /// Indices of the symbols that stand for expressions.
+    expressions: Vec<usize>,
+}
+
+impl Writer {
+    /// The symbol of a section, made when first needed.
+    fn section_symbol(&mut self, section: usize) -> usize {
+        if let Some(index) = self.section_symbols[section] {
+            return index;
+        }
+        let mut key = self
+            .object
+            .sections
+            .get_index(section)
+            .map_or(String::new(), |(name, _)| name.clone());
+        // A label may have the name of a section.
+        while self.object.symbols.contains_key(&key) {
+            key.push('\'');
+        }
+        let symbol = Symbol {
+            section: Some(section),
+            defined: true,
+            kind: SymbolKind::Section,
+            ..Symbol::default()
+        };
+        let (index, _) = self.object.symbols.insert_full(key, symbol);
+        self.section_symbols[section] = Some(index);
+        index
     }
-    // A label may have the name of a section.
-    let mut key = name;
-    while object.symbols.contains_key(&key) {
-        key.push('\'');
+
+    /// The symbol that stands for an expression.
+    fn expression_symbol(&mut self, steps: Vec<Step>) -> usize {
+        let known = self
+            .expressions
+            .iter()
+            .find(|index| self.object.symbols[**index].expression == steps);
+        if let Some(index) = known {
+            return *index;
+        }
+        let mut number = self.object.symbols.len();
+        let name = loop {
+            let name = format!(".Lexpression{number}");
+            if !self.object.symbols.contains_key(&name) {
+                break name;
+            }
+            number += 1;
+        };
+        let symbol = Symbol {
+            defined: true,
+            expression: steps,
+            ..Symbol::default()
+        };
+        let (index, _) = self.object.symbols.insert_full(name, symbol);
+        // A file with more different ones than this keeps doubles.
+        if self.expressions.len() < 1000 {
+            self.expressions.push(index);
+        }
+        index
     }
-    object
-        .symbols
-        .insert_full(
-            key,
-            Symbol {
-                section: Some(section),
-                defined: true,
-                kind: SymbolKind::Section,
-                ..Symbol::default()
-            },
-        )
-        .0
 }
 
 /// How an address goes into operand `number` of a class, and in which word (byte offset).

@@ -169,6 +169,7 @@ pub fn assemble(text: &str, options: &Options) -> Result<Assembly, Diagnostics> 
     let source = source::split(text, &options.file);
     let mut assembler = Assembler {
         lines: text.split('\n').collect(),
+        ascii: text.is_ascii(),
         files: source.files,
         expansions: vec![Expansion {
             what: String::new(),
@@ -240,6 +241,8 @@ struct OpenBundle {
 
 struct Assembler<'t> {
     lines: Vec<&'t str>,
+    /// The whole text is ASCII.
+    ascii: bool,
     files: Vec<String>,
     expansions: Vec<Expansion>,
     diagnostics: Vec<Diagnostic>,

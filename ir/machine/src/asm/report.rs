@@ -97,6 +97,11 @@ impl Assembler<'_> {
     /// Column of a span, from 1.
     pub(super) fn column(&self, span: &Span) -> u32 {
         let (text, start, _) = self.shown(span);
+        // Bytes are characters in nearly every text; counting them in lines of megabytes, as C
+        // macros can make them, would take minutes.
+        if self.ascii || text.len() > 1 << 16 {
+            return start + 1;
+        }
         chars(text, start) + 1
     }
 
