@@ -8,6 +8,8 @@
 //! group of its last use.
 
 use crate::worker::Worker;
+use ipucc_chip::Assumptions;
+use ipucc_chip::timing::transcendental_turns;
 
 /// Number of a virtual aux register.
 pub type Reg = usize;
@@ -53,8 +55,10 @@ pub struct Body {
     pub ins: Vec<Ins>,
     /// Words of each virtual register: 1 or 2.
     pub sizes: Vec<u32>,
-    /// Registers that hold the same value in every pass.
+    /// Registers that hold the same value in every pass, or accumulate.
     pub resident: Vec<Reg>,
+    /// Residents whose first word is given: register, `$a` number.
+    pub pins: Vec<(Reg, u32)>,
 }
 
 impl Body {
@@ -62,6 +66,79 @@ impl Body {
     pub fn register(&mut self, words: u32) -> Reg {
         self.sizes.push(words);
         self.sizes.len() - 1
+    }
+
+    /// A resident at a given place.
+    pub fn pin(&mut self, place: u32, words: u32) -> Reg {
+        let register = self.register(words);
+        self.resident.push(register);
+        self.pins.push((register, place));
+        register
+    }
+
+    /// Loads the next vector of a buffer.
+    pub fn load(&mut self, buffer: usize, words: u32) -> Reg {
+        let register = self.register(words);
+        self.ins.push(Ins {
+            text: String::new(),
+            turns: 1,
+            def: Some(register),
+            uses: vec![],
+            unit: Unit::Load(buffer),
+        });
+        register
+    }
+
+    /// Words of the argument record from `first` on, in a register.
+    pub fn constant(&mut self, first: usize, words: u32) -> Reg {
+        let register = self.register(words);
+        for word in 0..words {
+            let at = first + word as usize;
+            self.ins.push(Ins {
+                text: format!("ld32 %{register}.{word}, $mvertex_base, $mzero, {at}"),
+                turns: 1,
+                def: Some(register),
+                uses: vec![],
+                unit: Unit::Main,
+            });
+        }
+        register
+    }
+
+    /// An aux instruction into `def`: the text behind its destination.
+    pub fn into(&mut self, def: Reg, mnemonic: &str, sources: &str, uses: &[Reg]) {
+        self.aux(&format!("{mnemonic} %{def}, {sources}"), Some(def), uses);
+    }
+
+    /// An aux instruction into a new register of `words` words.
+    pub fn new(&mut self, words: u32, mnemonic: &str, sources: &str, uses: &[Reg]) -> Reg {
+        let register = self.register(words);
+        self.into(register, mnemonic, sources, uses);
+        register
+    }
+
+    /// Any aux instruction.
+    pub fn aux(&mut self, text: &str, def: Option<Reg>, uses: &[Reg]) {
+        let mnemonic = text.split(' ').next().unwrap_or_default();
+        let turns = transcendental_turns(mnemonic, &Assumptions::default()).unwrap_or(1);
+        self.ins.push(Ins {
+            text: text.to_owned(),
+            turns,
+            def,
+            uses: uses.iter().copied().filter(|&r| r != ZERO).collect(),
+            unit: Unit::Aux,
+        });
+    }
+
+    /// Stores to the next vector of a buffer.
+    pub fn store(&mut self, buffer: usize, register: Reg) {
+        self.ins.push(Ins {
+            text: String::new(),
+            turns: 1,
+            def: None,
+            uses: vec![register],
+            unit: Unit::Store(buffer),
+        });
     }
 }
 
@@ -103,7 +180,11 @@ impl Schedule {
         };
         let least = aux.max(main - fused).max(1) as u32;
         let most = body.ins.len() as u32 + 4;
-        (least..=most).find_map(|interval| attempt(body, access, interval))
+        // Where registers are scarce: one pass after the other, with room to load constants late.
+        let apart = 4 * body.ins.len() as u32;
+        (least..=most)
+            .find_map(|interval| attempt(body, access, interval, 1))
+            .or_else(|| attempt(body, access, apart + 4, 3))
     }
 
     /// The first word of a register: `$a` number.
@@ -321,7 +402,8 @@ impl Walk<'_> {
     }
 }
 
-fn attempt(body: &Body, access: Access, interval: u32) -> Option<Schedule> {
+/// A schedule with this interval, aux instructions at least `spacing` groups from one another.
+fn attempt(body: &Body, access: Access, interval: u32, spacing: i64) -> Option<Schedule> {
     let n = body.ins.len();
     let ii = i64::from(interval);
     let slot = |time: i64| time.rem_euclid(ii) as usize;
@@ -332,6 +414,7 @@ fn attempt(body: &Body, access: Access, interval: u32) -> Option<Schedule> {
     let mut defined: Vec<i64> = vec![-1; body.sizes.len()];
     let is_load = |ins: &Ins| matches!(ins.unit, Unit::Load(_) | Unit::Main);
     let mut fused_slot = None;
+    let mut latest = 1 - spacing;
     for (index, ins) in body.ins.iter().enumerate() {
         if is_load(ins) {
             continue;
@@ -343,7 +426,8 @@ fn attempt(body: &Body, access: Access, interval: u32) -> Option<Schedule> {
             .map(|&r| defined[r] + 1)
             .max()
             .unwrap_or(0)
-            .max(1);
+            .max(1)
+            .max(if spacing > 1 { latest + spacing } else { 1 });
         let busy = if ins.unit == Unit::Aux {
             &mut aux
         } else {
@@ -352,6 +436,7 @@ fn attempt(body: &Body, access: Access, interval: u32) -> Option<Schedule> {
         let time = (earliest..earliest + ii).find(|&t| !busy[slot(t)])?;
         busy[slot(time)] = true;
         times[index] = Some(time);
+        latest = time;
         if let Some(def) = ins.def {
             defined[def] = defined[def].max(time);
         }
@@ -422,13 +507,18 @@ fn allocate(body: &Body, access: Access, interval: u32, times: &[u32]) -> Option
     let mut places: Vec<Option<u32>> = vec![None; body.sizes.len()];
     // Residents from the top, so that quads keep the bottom.
     let mut resident = body.resident.clone();
-    resident.sort_by_key(|&r| std::cmp::Reverse(body.sizes[r]));
+    let pinned = |r: Reg| body.pins.iter().any(|pin| pin.0 == r);
+    resident.sort_by_key(|&r| (!pinned(r), std::cmp::Reverse(body.sizes[r])));
     for &register in &resident {
         let size = body.sizes[register];
-        let place = (0..REGISTERS / size)
-            .rev()
-            .map(|n| n * size)
-            .find(|&p| (p..p + size).all(|word| !held[word as usize].iter().any(|&h| h)))?;
+        let pinned = body.pins.iter().find(|(r, _)| *r == register);
+        let place = match pinned {
+            Some(&(_, place)) => place,
+            None => (0..REGISTERS / size)
+                .rev()
+                .map(|n| n * size)
+                .find(|&p| (p..p + size).all(|word| !held[word as usize].iter().any(|&h| h)))?,
+        };
         (place..place + size).for_each(|word| held[word as usize].fill(true));
         places[register] = Some(place);
     }

@@ -1,8 +1,12 @@
 //! The kernels: one type per family, each yielding what it needs, its code and its time.
 
+mod columns;
+mod copy;
 mod dot;
 mod fill;
+mod gather;
 mod map;
+mod rows;
 
 use crate::timeline::kernel_cycles;
 use ipucc_chip::{Assumptions, memory};
@@ -74,12 +78,12 @@ pub fn generate_with(kernel: &Kernel, relaxed: bool) -> Result<Generated, NoKern
         Kernel::Dot(dot) => dot::generate(dot)?,
         Kernel::Map(map) => map::generate(map, relaxed)?,
         Kernel::Fill(fill) => fill::generate(fill)?,
-        other => {
-            return Err(NoKernel {
-                what: format!("{other:?}"),
-                reason: "this family is not generated yet; hint: `ipucc ops` lists what is".into(),
-            });
-        }
+        Kernel::Reduce(reduce) => rows::reduce(reduce)?,
+        Kernel::Softmax(shape) => rows::softmax(*shape)?,
+        Kernel::LayerNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, true)?,
+        Kernel::RmsNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, false)?,
+        Kernel::Copy(copy) => copy::generate(copy, relaxed)?,
+        Kernel::Gather(gather) => gather::generate(gather)?,
     };
     let options = asm::Options {
         file: "kernel".into(),

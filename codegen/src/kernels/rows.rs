@@ -1,0 +1,615 @@
+//! Kernels that work row by row: softmax, layer and root-mean-square normalisation, reductions of
+//! the innermost axis.
+//!
+//! Workers take contiguous shares of the rows. A row is walked in vectors of 8 bytes, several
+//! passes over it, each pass a pipelined loop; the last vector is masked where a row does not fill
+//! it, and what is written beyond the columns is zero. Sums, means and variances are f32.
+
+use super::{Launch, Made, Weights, Word, anywhere, fits};
+use crate::pipeline::{Access, Body, Reg, Schedule, Walk};
+use crate::worker::{Worker, share};
+use ipucc_chip::ScalarType;
+use ipucc_tile::cost::NoKernel;
+use ipucc_tile::kernel::{Reduce, ReduceKind, Rows};
+use std::fmt::Write as _;
+
+/// Bit of `$FP_CLR` that clears the accumulators (`isa/amp.md` 11).
+const CLEAR_ACCUMULATORS: u32 = 8;
+
+/// What a pass needs to know of a row.
+struct Row {
+    element: ScalarType,
+    columns: u32,
+    /// Elements of a vector.
+    width: u32,
+    /// First record word of the mask of the last vector; `None` if it is full.
+    mask: Option<usize>,
+}
+
+impl Row {
+    fn half(&self) -> bool {
+        self.element == ScalarType::F16
+    }
+
+    fn op(&self, name: &str) -> String {
+        if self.half() {
+            format!("f16v4{name}")
+        } else {
+            format!("f32v2{name}")
+        }
+    }
+
+    /// Broadcast suffix.
+    fn all(&self) -> &'static str {
+        if self.half() { "BL" } else { "B" }
+    }
+
+    /// Keeps the columns of a last vector, zero elsewhere.
+    fn keep(&self, body: &mut Body, x: Reg, tail: bool) -> Reg {
+        match self.mask {
+            Some(at) if tail => {
+                let mask = body.constant(at, 2);
+                body.new(2, "and64", &format!("%{x}, %{mask}"), &[x, mask])
+            }
+            _ => x,
+        }
+    }
+
+    /// As [`Row::keep`], with the filler behind the mask in the record instead of zero.
+    fn fill(&self, body: &mut Body, x: Reg, tail: bool) -> Reg {
+        match self.mask {
+            Some(at) if tail => {
+                let kept = self.keep(body, x, tail);
+                let filler = body.constant(at + 2, 2);
+                body.new(2, "or64", &format!("%{kept}, %{filler}"), &[kept, filler])
+            }
+            _ => x,
+        }
+    }
+
+    /// One pass over the row: the full vectors, then the masked one.
+    fn pass(
+        &self,
+        out: &mut Worker,
+        pointers: &[u32],
+        stored: usize,
+        body: impl Fn(&mut Body, bool),
+    ) -> Result<(), String> {
+        let bytes = vec![8; pointers.len()];
+        let walk = Walk {
+            pointers,
+            bytes: &bytes,
+            stored,
+        };
+        let full = self.columns / self.width;
+        for (tail, passes) in [(false, full), (true, u32::from(self.mask.is_some()))] {
+            if passes == 0 {
+                continue;
+            }
+            let mut made = Body::default();
+            body(&mut made, tail);
+            let schedule = Schedule::of(&made, Access::Plain)
+                .ok_or("internal: a pass needs more registers than there are")?;
+            schedule.emit(out, passes, &walk);
+        }
+        Ok(())
+    }
+}
+
+/// Mask and filler words of the last vector of a row, empty if it is full.
+fn mask_words(element: ScalarType, columns: u32, filler: u32) -> Vec<u32> {
+    let width = 8 / element.bytes();
+    let used = columns % width;
+    if used == 0 {
+        return vec![];
+    }
+    let bits = 8 * element.bytes();
+    let mask = (1u64 << (used * bits)) - 1;
+    let every = if bits == 16 {
+        u64::from(filler & 0xffff) * 0x0001_0001_0001_0001
+    } else {
+        u64::from(filler) | u64::from(filler) << 32
+    };
+    let filler = every & !mask;
+    vec![
+        mask as u32,
+        (mask >> 32) as u32,
+        filler as u32,
+        (filler >> 32) as u32,
+    ]
+}
+
+/// Frame of a row kernel: `strides` are the bytes from row to row of each operand (0: the same for
+/// all rows), pointers in `$m0..`; `row` emits one row with bundles only and leaves the pointers.
+pub(super) fn frame(entry: &str, rows: u32, strides: &[u32], row: &Worker) -> (String, [u64; 6]) {
+    let (each, more) = (rows / 6, rows % 6);
+    let mut head = Worker::new();
+    head.bundle(
+        "ld32 $m0, $mvertex_base, $mzero, 0",
+        format!("setzi $a0, {CLEAR_ACCUMULATORS}"),
+    );
+    head.bundle("get $m8, $WSR", "uput $FP_CLR, $a0");
+    for operand in 1..strides.len() {
+        head.bundle(
+            format!("ld32 $m{operand}, $mvertex_base, $mzero, {operand}"),
+            "",
+        );
+    }
+    head.bundle("and $m8, $m8, 7", "");
+    head.bundle(format!("mul $m9, $m8, {each}"), "");
+    head.bundle(format!("min $m10, $m8, {more}"), "");
+    head.bundle("add $m9, $m9, $m10", "");
+    for (operand, &stride) in strides.iter().enumerate() {
+        if stride == 0 {
+            continue;
+        }
+        head.bundle(format!("setzi $m10, {stride}"), "");
+        head.bundle("mul $m10, $m9, $m10", "");
+        head.bundle(format!("add $m{operand}, $m{operand}, $m10"), "");
+    }
+    head.bundle(format!("cmpult $m8, $m8, {more}"), "");
+    head.bundle("brz $m8, .Lshort", "");
+    let run = |count: u32, label: &str| {
+        let mut out = Worker::new();
+        if count > 0 {
+            out.bundle(format!("setzi $m11, {}", count - 1), "");
+            let mut body = Worker::new();
+            body.append(row);
+            for (operand, &stride) in strides.iter().enumerate() {
+                if stride != 0 {
+                    // The stride is below 2^20; `add` takes 16 bits.
+                    if stride < 0x8000 {
+                        body.bundle(format!("add $m{operand}, $m{operand}, {stride}"), "");
+                    } else {
+                        body.bundle(format!("setzi $m10, {stride}"), "");
+                        body.bundle(format!("add $m{operand}, $m{operand}, $m10"), "");
+                    }
+                }
+            }
+            body.bundle(format!("brnzdec $m11, {label}"), "");
+            out.looped(&body, count, label);
+        }
+        out.solo("exitz $mzero");
+        out
+    };
+    let (long, short) = (run(each + 1, ".Llong_row"), run(each, ".Lshort_row"));
+    let mut text = format!("        .text\n        .globl {entry}\n        .p2align 3\n{entry}:\n");
+    let _ = write!(
+        text,
+        "{}{}        .p2align 3\n.Lshort:\n{}",
+        head.text(),
+        long.text(),
+        short.text()
+    );
+    let turns = std::array::from_fn(|w| {
+        head.turns()
+            + if share(rows, w as u32).1 > each {
+                long.turns()
+            } else {
+                short.turns()
+            }
+    });
+    (text, turns)
+}
+
+/// Checks the shape and builds the description of a row.
+fn describe(rows: Rows, mask: usize) -> Result<Row, String> {
+    if !matches!(rows.element, ScalarType::F32 | ScalarType::F16) {
+        return Err(format!(
+            "rows of {}; supported are f32 and f16",
+            rows.element
+        ));
+    }
+    let bytes = rows.element.bytes();
+    if rows.rows == 0 || rows.columns == 0 {
+        return Err("it has no elements".into());
+    }
+    if rows.rows > 1 && !(rows.pitch * bytes).is_multiple_of(8) {
+        return Err(format!(
+            "rows begin every {} bytes; hint: pad rows to a multiple of 8 bytes",
+            rows.pitch * bytes
+        ));
+    }
+    if !fits(u64::from(rows.rows) * u64::from(rows.pitch) * u64::from(bytes))
+        || rows.rows / 6 >= 0x8000
+    {
+        return Err("the rows do not fit a tile".into());
+    }
+    let width = 8 / bytes;
+    Ok(Row {
+        element: rows.element,
+        columns: rows.columns,
+        width,
+        mask: (!rows.columns.is_multiple_of(width)).then_some(mask),
+    })
+}
+
+fn made(entry: &'static str, text: (String, [u64; 6]), operands: usize, constants: &[u32]) -> Made {
+    let record = (0..operands)
+        .map(|operand| Word::Operand(operand, 0))
+        .chain(constants.iter().map(|&c| Word::Constant(c)))
+        .collect();
+    let launch = Launch {
+        entry,
+        record,
+        turns: text.1,
+        weights: Weights::Keep,
+    };
+    (text.0, vec![launch], vec![anywhere(); operands])
+}
+
+/// The f32 sum of what the lanes have gathered, in `$a0`.
+fn gathered(out: &mut Worker, four: bool) {
+    out.bundle("", "f32v2gina $a0:1, $azeros, 0");
+    if four {
+        out.bundle("", "f32v2gina $a2:3, $azeros, 0");
+        out.bundle("", "f32v2add $a0:1, $a0:1, $a2:3");
+    }
+    out.bundle("", "f32add $a0, $a0, $a1");
+}
+
+/// Folds the four or two lanes of `$a6:7` with a maximum or minimum; result in `$a6`, both halves
+/// for f16.
+fn lateral(out: &mut Worker, row: &Row, name: &str) {
+    if row.half() {
+        out.bundle("", format!("f16v2{name} $a6, $a6, $a7"));
+        out.bundle("", "roll16 $a7, $a6, $a6");
+        out.bundle("", format!("f16v2{name} $a6, $a6, $a7"));
+    } else {
+        out.bundle("", format!("f32{name} $a6, $a6, $a7"));
+    }
+}
+
+/// Lowest finite value of a type, in every lane of a word.
+fn lowest(element: ScalarType) -> u32 {
+    match element {
+        ScalarType::F16 => 0xfbff_fbff,
+        _ => f32::MIN.to_bits(),
+    }
+}
+
+fn constant(out: &mut Worker, register: u32, word: usize) {
+    out.bundle(
+        format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
+        "",
+    );
+}
+
+/// `exp(x - max) / sum` per row.
+pub(super) fn softmax(rows: Rows) -> Result<Made, NoKernel> {
+    let no = |reason: String| NoKernel {
+        what: format!("softmax of {rows:?}"),
+        reason,
+    };
+    let row = describe(rows, 2).map_err(no)?;
+    let constants = mask_words(rows.element, rows.columns, lowest(rows.element));
+    let mut out = Worker::new();
+    // Maximum in $a6:7.
+    out.bundle(
+        "mov $m2, $m0",
+        format!("setzi $a6, {:#x}", lowest(rows.element) & 0xf_ffff),
+    );
+    let high = lowest(rows.element) & 0xfff0_0000;
+    out.bundle("", format!("or $a6, $a6, {high:#x}"));
+    out.bundle("", "mov $a7, $a6");
+    let result = (|| {
+        row.pass(&mut out, &[2], 0, |body, tail| {
+            let acc = body.pin(6, 2);
+            let x = body.load(0, 2);
+            let x = row.fill(body, x, tail);
+            body.into(acc, &row.op("max"), &format!("%{acc}, %{x}"), &[acc, x]);
+        })?;
+        lateral(&mut out, &row, "max");
+        // $a6 = -maximum in all lanes; $a4:5 the f32 sums.
+        let negate = if row.half() {
+            "f16v2sub $a6, $azero, $a6"
+        } else {
+            "f32sub $a6, $azero, $a6"
+        };
+        out.bundle("mov $m2, $m0", negate);
+        out.bundle("mov $m3, $m1", "or64 $a4:5, $azeros, $azeros");
+        row.pass(&mut out, &[2, 3], 1, |body, tail| {
+            let least = body.pin(6, 1);
+            let x = body.load(0, 2);
+            let x = row.fill(body, x, tail);
+            let d = body.new(
+                2,
+                &row.op("add"),
+                &format!("%{least}:{}, %{x}", row.all()),
+                &[least, x],
+            );
+            let e = body.register(2);
+            let exp = if row.half() { "f16v2exp" } else { "f32exp" };
+            for word in 0..2 {
+                body.aux(&format!("{exp} %{e}.{word}, %{d}.{word}"), Some(e), &[d]);
+            }
+            // The filler is so low that its exponential is 0.
+            if row.half() {
+                body.aux(&format!("f16v4acc %{e}"), None, &[e]);
+            } else {
+                let sum = body.pin(4, 2);
+                body.into(sum, "f32v2add", &format!("%{sum}, %{e}"), &[sum, e]);
+            }
+            body.store(1, e);
+        })?;
+        if row.half() {
+            gathered(&mut out, true);
+        } else {
+            out.bundle("", "f32add $a0, $a4, $a5");
+        }
+        out.slow_bundle("mov $m2, $m1", "f32oox $a6, $a0", 3);
+        if row.half() {
+            out.bundle("", "f32tof16 $a6, $a6");
+        }
+        out.bundle("mov $m3, $m1", "");
+        row.pass(&mut out, &[2, 3], 1, |body, _| {
+            let scale = body.pin(6, 1);
+            let x = body.load(0, 2);
+            let y = body.new(
+                2,
+                &row.op("mul"),
+                &format!("%{scale}:{}, %{x}", row.all()),
+                &[scale, x],
+            );
+            body.store(1, y);
+        })
+    })();
+    result.map_err(no)?;
+    let stride = rows.pitch * rows.element.bytes();
+    let text = frame("softmax", rows.rows, &[stride, stride], &out);
+    Ok(made("softmax", text, 2, &constants))
+}
+
+/// Loads the next vector of `buffer` as pairs of f32.
+fn widened(body: &mut Body, row: &Row, buffer: usize, tail: bool) -> Vec<Reg> {
+    let x = body.load(buffer, 2);
+    let x = row.keep(body, x, tail);
+    if !row.half() {
+        return vec![x];
+    }
+    (0..2)
+        .map(|word| body.new(2, "f16v2tof32", &format!("%{x}.{word}"), &[x]))
+        .collect()
+}
+
+/// The opposite of [`widened`]: one vector from pairs of f32.
+fn narrowed(body: &mut Body, row: &Row, parts: &[Reg]) -> Reg {
+    if !row.half() {
+        return parts[0];
+    }
+    let y = body.register(2);
+    for (word, &part) in parts.iter().enumerate() {
+        body.aux(
+            &format!("f32v2tof16 %{y}.{word}, %{part}"),
+            Some(y),
+            &[part],
+        );
+    }
+    y
+}
+
+/// Sum of the row into `$a0`, f32; `$m(pointer)` walks, `$a4:5` must be zero.
+fn row_sum(out: &mut Worker, row: &Row, pointer: u32) -> Result<(), String> {
+    row.pass(out, &[pointer], 0, |body, tail| {
+        let x = body.load(0, 2);
+        let x = row.keep(body, x, tail);
+        if row.half() {
+            body.aux(&format!("f16v4acc %{x}"), None, &[x]);
+        } else {
+            let sum = body.pin(4, 2);
+            body.into(sum, "f32v2add", &format!("%{sum}, %{x}"), &[sum, x]);
+        }
+    })?;
+    if row.half() {
+        gathered(out, true);
+    } else {
+        out.bundle("", "f32add $a0, $a4, $a5");
+    }
+    Ok(())
+}
+
+/// `(x - mean) / sqrt(variance + epsilon) * scale + bias` per row, or without mean and bias.
+pub(super) fn normalise(rows: Rows, epsilon: u32, mean: bool) -> Result<Made, NoKernel> {
+    let name = if mean { "layer_norm" } else { "rms_norm" };
+    let no = |reason: String| NoKernel {
+        what: format!("{name} of {rows:?}"),
+        reason,
+    };
+    let operands = if mean { 4 } else { 3 };
+    let row = describe(rows, operands + 2).map_err(no)?;
+    let mut constants = vec![(rows.columns as f32).to_bits(), epsilon];
+    constants.extend(mask_words(rows.element, rows.columns, 0));
+    let (count, eps) = (operands, operands + 1);
+    let result = (|| {
+        let mut out = Worker::new();
+        if mean {
+            out.bundle("mov $m4, $m0", "or64 $a4:5, $azeros, $azeros");
+            row_sum(&mut out, &row, 4)?;
+            constant(&mut out, 1, count);
+            out.slow_bundle("", "f32div $a0, $a0, $a1", 3);
+            out.bundle("mov $m4, $m0", "f32sub $a6, $azero, $a0");
+            // Sum of squares of x - mean in the accumulators.
+            row.pass(&mut out, &[4], 0, |body, tail| {
+                let least = body.pin(6, 1);
+                let valid = if tail {
+                    row.columns % row.width
+                } else {
+                    row.width
+                };
+                for (part, x) in (0..).zip(widened(body, &row, 0, false)) {
+                    if 2 * part >= valid {
+                        break;
+                    }
+                    let d = body.new(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x]);
+                    if 2 * part + 1 < valid {
+                        body.aux(&format!("f32v2mac %{d}, %{d}"), None, &[d]);
+                    } else {
+                        body.aux(&format!("f32mac %{d}.0, %{d}.0"), None, &[d]);
+                    }
+                }
+            })?;
+        } else {
+            out.bundle("mov $m4, $m0", "");
+            row.pass(&mut out, &[4], 0, |body, tail| {
+                let x = body.load(0, 2);
+                let x = row.keep(body, x, tail);
+                let mac = if row.half() { "f16v4cmac" } else { "f32v2mac" };
+                body.aux(&format!("{mac} %{x}, %{x}"), None, &[x]);
+            })?;
+        }
+        gathered(&mut out, false);
+        constant(&mut out, 1, count);
+        out.slow_bundle(
+            format!("ld32 $a2, $mvertex_base, $mzero, {eps}"),
+            "f32div $a0, $a0, $a1",
+            3,
+        );
+        out.bundle("mov $m4, $m0", "f32add $a0, $a0, $a2");
+        out.slow_bundle("mov $m5, $m1", "f32oorx $a7, $a0", 4);
+        let result = operands - 1;
+        if mean {
+            out.bundle("mov $m6, $m2", "");
+        }
+        out.bundle(format!("mov $m7, $m{result}"), "");
+        let pointers: &[u32] = if mean { &[4, 5, 6, 7] } else { &[4, 5, 7] };
+        row.pass(&mut out, pointers, result, |body, tail| {
+            let scale = body.pin(7, 1);
+            let least = body.pin(6, 1);
+            let parts: Vec<Reg> = widened(body, &row, 0, false)
+                .into_iter()
+                .map(|x| {
+                    let x = if mean {
+                        body.new(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x])
+                    } else {
+                        x
+                    };
+                    body.new(2, "f32v2mul", &format!("%{scale}:B, %{x}"), &[scale, x])
+                })
+                .collect();
+            let x = narrowed(body, &row, &parts);
+            let g = body.load(1, 2);
+            let mut y = body.new(2, &row.op("mul"), &format!("%{g}, %{x}"), &[g, x]);
+            if mean {
+                let b = body.load(2, 2);
+                y = body.new(2, &row.op("add"), &format!("%{b}, %{y}"), &[b, y]);
+            }
+            let y = row.keep(body, y, tail);
+            body.store(result, y);
+        })?;
+        Ok(out)
+    })();
+    let out: Worker = result.map_err(no)?;
+    let stride = rows.pitch * rows.element.bytes();
+    let mut strides = vec![0; operands];
+    strides[0] = stride;
+    strides[operands - 1] = stride;
+    let text = frame(name, rows.rows, &strides, &out);
+    Ok(made(name, text, operands, &constants))
+}
+
+/// A reduction.
+pub(super) fn reduce(reduce: &Reduce) -> Result<Made, NoKernel> {
+    if reduce.inner == 1 {
+        innermost(reduce)
+    } else {
+        super::columns::reduce(reduce)
+    }
+}
+
+/// A reduction of the innermost axis.
+fn innermost(reduce: &Reduce) -> Result<Made, NoKernel> {
+    let no = |reason: String| NoKernel {
+        what: format!("{reduce:?}"),
+        reason,
+    };
+    if reduce.input_strides.1 != 1 && reduce.axis > 1 {
+        return Err(no("the reduced axis is not contiguous".into()));
+    }
+    let rows = Rows {
+        rows: reduce.outer,
+        columns: reduce.axis,
+        pitch: reduce.input_strides.0,
+        element: reduce.input,
+    };
+    let row = describe(rows, 3).map_err(no)?;
+    let half_out = reduce.output == ScalarType::F16;
+    if !half_out && reduce.output != ScalarType::F32 {
+        return Err(no(format!("a result of {}", reduce.output)));
+    }
+    if half_out && (reduce.outer > 1 && (reduce.outer % 2 != 0 || reduce.output_stride != 1)) {
+        return Err(no(
+            "an odd number of f16 results, or results that are not contiguous; hint: f32 results"
+                .into(),
+        ));
+    }
+    let (name, filler) = match reduce.kind {
+        ReduceKind::Sum | ReduceKind::Mean => ("sum", 0),
+        ReduceKind::Max => ("max", lowest(rows.element)),
+        ReduceKind::Min => (
+            "min",
+            lowest(rows.element) ^ if row.half() { 0x8000_8000 } else { 0x8000_0000 },
+        ),
+        ReduceKind::Prod => return Err(no("a product has no kernel".into())),
+    };
+    let mut constants = vec![(reduce.axis as f32).to_bits()];
+    constants.extend(mask_words(rows.element, rows.columns, filler));
+    let once = |out: &mut Worker, result: u32| -> Result<(), String> {
+        if name == "sum" {
+            out.bundle("mov $m2, $m0", "or64 $a4:5, $azeros, $azeros");
+            row_sum(out, &row, 2)?;
+            if reduce.kind == ReduceKind::Mean {
+                constant(out, 1, 2);
+                out.slow_bundle("", "f32div $a0, $a0, $a1", 3);
+            }
+            let into = if half_out { "f32tof16" } else { "mov" };
+            out.bundle("", format!("{into} $a{result}, $a0"));
+            return Ok(());
+        }
+        out.bundle(
+            "mov $m2, $m0",
+            format!("setzi $a6, {:#x}", filler & 0xf_ffff),
+        );
+        out.bundle("", format!("or $a6, $a6, {:#x}", filler & 0xfff0_0000));
+        out.bundle("", "mov $a7, $a6");
+        row.pass(out, &[2], 0, |body, tail| {
+            let acc = body.pin(6, 2);
+            let x = body.load(0, 2);
+            let x = row.fill(body, x, tail);
+            body.into(acc, &row.op(name), &format!("%{acc}, %{x}"), &[acc, x]);
+        })?;
+        lateral(out, &row, name);
+        let into = match (row.half(), half_out) {
+            (true, false) => "f16tof32",
+            (false, true) => "f32tof16",
+            _ => "mov",
+        };
+        out.bundle("", format!("{into} $a{result}, $a6"));
+        Ok(())
+    };
+    let mut out = Worker::new();
+    let stride = reduce.input_strides.0 * reduce.input.bytes();
+    let (items, strides) = if half_out && reduce.outer > 1 {
+        // Two rows make one word.
+        once(&mut out, 3).map_err(no)?;
+        out.bundle("mov $m4, $m0", "");
+        out.bundle(format!("setzi $m10, {stride}"), "");
+        out.bundle("atom $m3, $a3", "");
+        out.bundle("add $m0, $m0, $m10", "");
+        once(&mut out, 2).map_err(no)?;
+        out.bundle("mov $m0, $m4", "");
+        out.bundle("st32 $m3, $m1, $mzero, 0", "");
+        out.bundle("ld32 $a3, $m1, $mzero, 0", "");
+        out.bundle("", "sort4x16lo $a2, $a3, $a2");
+        out.bundle("st32 $a2, $m1, $mzero, 0", "");
+        (reduce.outer / 2, [2 * stride, 4])
+    } else {
+        once(&mut out, 2).map_err(no)?;
+        out.bundle("st32 $a2, $m1, $mzero, 0", "");
+        (
+            reduce.outer,
+            [stride, reduce.output_stride * reduce.output.bytes()],
+        )
+    };
+    let text = frame("reduce", items, &strides, &out);
+    Ok(made("reduce", text, 2, &constants))
+}

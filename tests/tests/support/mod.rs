@@ -1,0 +1,303 @@
+//! One kernel on one tile of the simulator, with every byte of memory guarded.
+
+#![allow(dead_code)] // Each test file uses a part.
+
+use half::f16;
+use indexmap::IndexMap;
+use ipucc::backend::{Options, compile};
+use ipucc_chip::{Assumptions, HostType, LogicalTile, ScalarType, memory};
+use ipucc_runtime::{HostTensor, Session};
+use ipucc_tile::kernel::Kernel;
+use ipucc_tile::{
+    Binding, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding,
+    Program, Role, Step, TileSet, Value, ValueData,
+};
+use smallvec::smallvec;
+
+/// A seeded generator (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [-1, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 40) as f64 / (1u64 << 23) as f64 - 1.0
+    }
+
+    /// `count` values of a type, exact in it, in [-scale, scale).
+    pub fn values(&mut self, count: u32, element: ScalarType, scale: f64) -> Vec<f64> {
+        (0..count)
+            .map(|_| round(self.unit() * scale, element))
+            .collect()
+    }
+
+    /// Small integers.
+    pub fn integers(&mut self, count: u32, most: u64) -> Vec<f64> {
+        (0..count)
+            .map(|_| (self.next() % (2 * most + 1)) as f64 - most as f64)
+            .collect()
+    }
+}
+
+/// The nearest value of a type.
+pub fn round(value: f64, element: ScalarType) -> f64 {
+    match element {
+        ScalarType::F16 => f16::from_f64(value).to_f64(),
+        ScalarType::F32 => f64::from(value as f32),
+        _ => value,
+    }
+}
+
+/// Unit roundoff.
+pub fn unit_of(element: ScalarType) -> f64 {
+    match element {
+        ScalarType::F16 => 2f64.powi(-11),
+        _ => 2f64.powi(-24),
+    }
+}
+
+fn encode(values: &[f64], element: ScalarType) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|&v| match element {
+            ScalarType::F16 => f16::from_f64(v).to_le_bytes().to_vec(),
+            ScalarType::F32 => (v as f32).to_le_bytes().to_vec(),
+            ScalarType::I32 => (v as i32).to_le_bytes().to_vec(),
+            other => panic!("no encoder of {other}"),
+        })
+        .collect()
+}
+
+fn decode(bytes: &[u8], element: ScalarType) -> Vec<f64> {
+    match element {
+        ScalarType::F16 => bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|c| f16::from_le_bytes(*c).to_f64())
+            .collect(),
+        ScalarType::F32 => bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|c| f64::from(f32::from_le_bytes(*c)))
+            .collect(),
+        other => panic!("no decoder of {other}"),
+    }
+}
+
+/// A program of one tile and one compute step.
+pub struct Bench {
+    program: Program,
+    weights: IndexMap<String, Vec<u8>>,
+    inputs: IndexMap<String, HostTensor>,
+}
+
+/// What a run gave.
+pub struct Outcome {
+    /// The output.
+    pub values: Vec<f64>,
+    /// Cycles of the whole program.
+    pub cycles: u64,
+}
+
+impl Bench {
+    pub fn new() -> Bench {
+        Bench {
+            program: Program {
+                name: "kernel".into(),
+                tiles: 1,
+                values: Default::default(),
+                steps: vec![],
+                inputs: IndexMap::new(),
+                outputs: IndexMap::new(),
+                weights: IndexMap::new(),
+            },
+            weights: IndexMap::new(),
+            inputs: IndexMap::new(),
+        }
+    }
+
+    fn value(
+        &mut self,
+        name: &str,
+        element: ScalarType,
+        shape: &[u32],
+        layout: Layout,
+        role: Role,
+    ) -> Value {
+        self.program.values.push(ValueData {
+            name: name.into(),
+            element,
+            shape: shape.into(),
+            distribution: Distribution::single(shape.len(), LogicalTile(0)),
+            memory: MemoryClass::Any,
+            layout,
+            align_bytes: 8,
+            tail_bytes: 0,
+            padding: Padding::Zero,
+            role,
+            origin: None,
+        })
+    }
+
+    pub fn input(
+        &mut self,
+        name: &str,
+        element: ScalarType,
+        shape: &[u32],
+        layout: Layout,
+        data: &[f64],
+    ) -> Value {
+        let value = self.value(name, element, shape, layout, Role::Input(name.into()));
+        let host = HostType::Device(element);
+        let binding = Binding {
+            value,
+            host,
+            shape: shape.into(),
+        };
+        self.program.inputs.insert(name.into(), binding);
+        let tensor = HostTensor {
+            element: host,
+            shape: shape.to_vec(),
+            bytes: encode(data, element),
+        };
+        self.inputs.insert(name.into(), tensor);
+        value
+    }
+
+    pub fn weight(
+        &mut self,
+        name: &str,
+        element: ScalarType,
+        shape: &[u32],
+        layout: Layout,
+        data: &[f64],
+    ) -> Value {
+        let value = self.value(name, element, shape, layout, Role::Weight(name.into()));
+        self.weights.insert(name.into(), encode(data, element));
+        value
+    }
+
+    pub fn output(&mut self, element: ScalarType, shape: &[u32], layout: Layout) -> Value {
+        let value = self.value("y", element, shape, layout, Role::Output("y".into()));
+        let host = HostType::Device(element);
+        self.program.outputs.insert(
+            "y".into(),
+            Binding {
+                value,
+                host,
+                shape: shape.into(),
+            },
+        );
+        value
+    }
+
+    pub fn call(&mut self, kernel: Kernel, operands: &[Value]) {
+        let operands = operands
+            .iter()
+            .map(|&value| Operand {
+                value,
+                offset_bytes: 0,
+            })
+            .collect();
+        let tiles = TileSet::from_tiles([LogicalTile(0)]);
+        let call = Call {
+            tiles,
+            kernel,
+            operands,
+        };
+        let compute = Compute {
+            label: "kernel".into(),
+            calls: vec![call],
+        };
+        self.program.steps.push(Step::Compute(compute));
+    }
+
+    /// Runs; the prediction must be exact and nothing but inputs and output may have changed.
+    pub fn run(self) -> Outcome {
+        let tile = LogicalTile(0);
+        let values: Vec<(String, u32)> = self
+            .program
+            .values
+            .values()
+            .map(|data| (data.name.clone(), data.shard_bytes(&data.shape)))
+            .collect();
+        let element = self.program.values.values().last().expect("output").element;
+        let compiled = compile(self.program, &self.weights, &Options::default()).expect("compiles");
+        let addresses = &compiled.placements[0].addresses;
+        let first = addresses.len() - values.len();
+        let mut free: Vec<(u32, u32)> = Vec::new();
+        for ((name, bytes), &address) in values.iter().zip(&addresses[first..]) {
+            if name == "y" || self.inputs.contains_key(name) {
+                free.push((address, address + bytes));
+            }
+        }
+        let predicted = compiled.package.predicted.cycles;
+        let mut session =
+            Session::new(compiled.package, Assumptions::default(), Default::default())
+                .expect("loads");
+        let memory = |session: &Session| {
+            let mut bytes = vec![0; memory::SIZE as usize];
+            session
+                .simulator()
+                .read(tile, memory::BASE, &mut bytes)
+                .expect("reads");
+            bytes
+        };
+        let before = memory(&session);
+        let outcome = session.run(&self.inputs).expect("runs");
+        let after = memory(&session);
+        for (at, (b, a)) in before.iter().zip(&after).enumerate() {
+            let address = memory::BASE + at as u32;
+            let inside = free
+                .iter()
+                .any(|(low, high)| (*low..*high).contains(&address));
+            assert!(b == a || inside, "byte {address:#x} has changed");
+        }
+        assert_eq!(predicted, outcome.cycles, "predicted and simulated cycles");
+        Outcome {
+            values: decode(&outcome.outputs["y"].bytes, element),
+            cycles: outcome.cycles,
+        }
+    }
+}
+
+/// Left operand or result of a product.
+pub fn lhs(panel: u32) -> Layout {
+    Layout {
+        kind: LayoutKind::AmpLhs { panel },
+        order: smallvec![0, 1],
+    }
+}
+
+/// Right operand of a product, stored (k, n) in the tensor.
+pub fn rhs(panel: u32) -> Layout {
+    Layout {
+        kind: LayoutKind::AmpRhs { panel },
+        order: smallvec![1, 0],
+    }
+}
+
+/// Rows padded to a multiple of `pitch`.
+pub fn padded(pitch: u32) -> Layout {
+    Layout {
+        kind: LayoutKind::Row { pitch },
+        order: smallvec![0, 1],
+    }
+}
+
+/// Asserts that two values differ by at most `bound`, with a message that shows both.
+pub fn close(found: f64, wanted: f64, bound: f64, what: &str) {
+    assert!(
+        (found - wanted).abs() <= bound,
+        "{what}: found {found}, wanted {wanted}, bound {bound:e}"
+    );
+}
