@@ -44,7 +44,9 @@ impl Assembler<'_> {
         let info = pending.op().info();
         let message = if !info.on_ipu21 {
             format!("IPU21 does not have `{}`: it faults", info.mnemonic)
-        } else if let Some(register) = pending.ready.and_then(|i| i.double_destination()) {
+        } else if info.operands.iter().filter(|o| o.role.writes()).count() > 1
+            && let Some(register) = pending.ready.and_then(|i| i.double_destination())
+        {
             format!("`{}` writes {register} twice: it faults", info.mnemonic)
         } else {
             return;
