@@ -178,7 +178,7 @@ pub fn emit_with(
                 kernel_sections: IndexMap::new(),
                 apart: Vec::new(),
                 needs: IndexMap::new(),
-                loader: None,
+                loaders: [None; 2],
             }
             .run()
         })
@@ -255,7 +255,8 @@ struct Emitter<'e> {
     apart: Vec<(Value, Value)>,
     /// Alignment, interleaved memory and tail that kernels need of a value.
     needs: IndexMap<Value, (u32, bool, u32)>,
-    loader: Option<u32>,
+    /// Sections of the panel loaders for 16 and 8 columns.
+    loaders: [Option<u32>; 2],
 }
 
 impl Emitter<'_> {
@@ -338,7 +339,11 @@ impl Emitter<'_> {
             .launches
             .iter()
             .any(|launch| launch.weights != Weights::Keep);
-        let loader = if loads { self.loader() } else { 0 };
+        let columns = generated
+            .launches
+            .first()
+            .map_or(16, |launch| launch.columns);
+        let loader = if loads { self.loader(columns) } else { 0 };
         let operand = |operand: usize, offset: u32| {
             let buffer = call_data.operands[operand];
             Target::Value(buffer.value, buffer.offset_bytes + offset)
@@ -447,23 +452,24 @@ impl Emitter<'_> {
         section
     }
 
-    fn loader(&mut self) -> u32 {
-        if let Some(section) = self.loader {
+    fn loader(&mut self, columns: u8) -> u32 {
+        let slot = usize::from(columns == 8);
+        if let Some(section) = self.loaders[slot] {
             return section;
         }
         let section = self.sections.len() as u32;
-        let words: Vec<u8> = panel_loader()
+        let words: Vec<u8> = panel_loader(columns)
             .iter()
             .filter_map(|op| op.encode().ok())
             .flat_map(|(word, _)| word.to_le_bytes())
             .collect();
         self.sections.push(Section {
-            name: "load_panel".into(),
+            name: format!("load_panel{columns}"),
             kind: Kind::Code,
             bytes: words.into(),
             patches: Arc::from([]),
         });
-        self.loader = Some(section);
+        self.loaders[slot] = Some(section);
         section
     }
 

@@ -37,7 +37,7 @@ struct TileClock<'p> {
 
 /// Predicts from the supervisor programs of all tiles.
 pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
-    let loader = panel_loader();
+    let loaders = [panel_loader(16), panel_loader(8)];
     let mut clocks: Vec<TileClock<'_>> = tiles
         .iter()
         .map(|tile| TileClock {
@@ -53,7 +53,7 @@ pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
     loop {
         for tile in &mut clocks {
             while matches!(tile.state, State::Ready) && tile.next < tile.ops.len() {
-                advance(tile, &loader, a);
+                advance(tile, &loaders, a);
             }
         }
         // A barrier fires when every tile waits at it or has credit.
@@ -107,7 +107,7 @@ pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
     result
 }
 
-fn advance(tile: &mut TileClock<'_>, loader: &[SupOp], a: &Assumptions) {
+fn advance(tile: &mut TileClock<'_>, loaders: &[Vec<SupOp>; 2], a: &Assumptions) {
     let op = &tile.ops[tile.next];
     tile.next += 1;
     match *op {
@@ -139,9 +139,9 @@ fn advance(tile: &mut TileClock<'_>, loader: &[SupOp], a: &Assumptions) {
             tile.end = tile.clock.arrive();
             tile.state = State::End;
         }
-        SupOp::Call { .. } => {
+        SupOp::Call { columns, .. } => {
             tile.clock.execute(op, a);
-            for op in loader {
+            for op in &loaders[usize::from(columns == 8)] {
                 tile.clock.execute(op, a);
             }
         }

@@ -39,6 +39,8 @@ pub enum SupOp {
     Call {
         /// The routine.
         target: Target,
+        /// Columns of the panel that it loads.
+        columns: u8,
     },
     /// `br $m10`.
     Return,
@@ -86,7 +88,7 @@ impl SupOp {
                 (word(Op::PutMmmnZi, &[register.into(), csr.into()])?, None)
             }
             SupOp::LoadWeights(entry) => (word(Op::Ld128putcsMmmnZi, &[entry.into()])?, None),
-            SupOp::Call { target } | SupOp::Row { target, .. } => {
+            SupOp::Call { target, .. } | SupOp::Row { target, .. } => {
                 (word(Op::CallMmmnZi, &[10, 0])?, Some((target, 2, 0)))
             }
             SupOp::Return => (word(Op::BrMmmn, &[10])?, None),
@@ -100,11 +102,16 @@ impl SupOp {
     }
 }
 
-/// The routine that fills the weight store with the panel at `$CCCSLOAD`, in natural channel order
-/// (`isa/amp.md` 10), and returns.
-pub fn panel_loader() -> Vec<SupOp> {
-    let mut ops: Vec<SupOp> = [0u8, 32, 8, 40, 16, 48, 24, 56]
-        .into_iter()
+/// The routine that fills the weight store with the panel of 16 or 8 columns at `$CCCSLOAD`, in
+/// natural channel order (`isa/amp.md` 10), and returns.
+pub fn panel_loader(columns: u8) -> Vec<SupOp> {
+    let blocks: &[u8] = if columns == 8 {
+        &[0, 8, 16, 24]
+    } else {
+        &[0, 32, 8, 40, 16, 48, 24, 56]
+    };
+    let mut ops: Vec<SupOp> = blocks
+        .iter()
         .flat_map(|block| [0, 2, 4, 6].map(|part| SupOp::LoadWeights(block + part)))
         .collect();
     ops.push(SupOp::Return);
@@ -120,6 +127,18 @@ pub fn call(
     loader: u32,
 ) {
     let mut entry = None;
+    // The f8 formats of the workers, set for the call and cleared after it.
+    let format = launches.first().map_or(0, |launch| launch.format);
+    if format != 0 {
+        ops.push(SupOp::Setzi {
+            register: 2,
+            target: Target::Absolute(format),
+        });
+        ops.push(SupOp::Put {
+            csr: number::FP_INFMT,
+            register: 2,
+        });
+    }
     for (index, launch) in launches.iter().enumerate() {
         // Registers of addresses are set early: a launch waits for them.
         if entry != Some(launch.entry) {
@@ -147,16 +166,24 @@ pub fn call(
                 });
                 ops.push(SupOp::Call {
                     target: Target::Section(loader, 0),
+                    columns: launch.columns,
                 });
             }
             Weights::Next => ops.push(SupOp::Call {
                 target: Target::Section(loader, 0),
+                columns: launch.columns,
             }),
         }
         ops.push(SupOp::Launch {
             turns: launch.turns,
         });
         ops.push(SupOp::Join);
+    }
+    if format != 0 {
+        ops.push(SupOp::Put {
+            csr: number::FP_INFMT,
+            register: 15,
+        });
     }
 }
 

@@ -4,7 +4,7 @@
 //! slot is its own. Workers issue every sixth cycle in their own slot. Nothing here is observed:
 //! turns come from the generators, cycles from the table.
 
-use crate::kernels::{Launch, Weights};
+use crate::kernels::Launch;
 use crate::program::SupOp;
 use ipucc_chip::Assumptions;
 use ipucc_chip::timing::SLOTS;
@@ -126,13 +126,10 @@ pub fn kernel_cycles(launches: &[Launch], a: &Assumptions) -> u64 {
         |_, _| crate::program::Target::Absolute(0),
         0,
     );
-    let loads = launches
-        .iter()
-        .any(|launch| launch.weights != Weights::Keep);
     for op in &ops {
         clock.execute(op, a);
-        if loads && matches!(op, SupOp::Call { .. }) {
-            crate::program::panel_loader()
+        if let SupOp::Call { columns, .. } = *op {
+            crate::program::panel_loader(columns)
                 .iter()
                 .for_each(|op| clock.execute(op, a));
         }

@@ -153,6 +153,8 @@ pub(super) fn reduce(reduce: &Reduce) -> Result<Made, NoKernel> {
             ],
             turns,
             weights: Weights::Keep,
+            columns: 16,
+            format: 0,
         })
         .collect();
     let mut needs = vec![anywhere(); 2];

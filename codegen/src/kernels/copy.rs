@@ -83,6 +83,8 @@ pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
                 record: vec![Word::Operand(0, from), Word::Operand(1, to)],
                 turns,
                 weights: Weights::Keep,
+                columns: 16,
+                format: 0,
             }
         })
         .collect();

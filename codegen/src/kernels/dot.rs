@@ -25,11 +25,14 @@ struct Format {
     per_atom: u32,
     /// Shift of the engines field.
     engine_shift: u32,
+    /// Columns of one pass.
+    columns: u8,
 }
 
 impl Format {
     fn of(dot: &Dot) -> Option<Format> {
-        let four = |mnemonic| Format {
+        let four = |mnemonic, columns| Format {
+            columns,
             mnemonic,
             steps: 4,
             row_bytes: 32,
@@ -43,8 +46,11 @@ impl Format {
                 row_bytes: 64,
                 per_atom: 2,
                 engine_shift: 3,
+                columns: 16,
             },
-            (ScalarType::F16, ScalarType::F16) => four("f16v4hihov4amp"),
+            (ScalarType::F16, ScalarType::F16) => four("f16v4hihov4amp", 16),
+            (ScalarType::F16, ScalarType::F32) => four("f16v4sisoamp", 8),
+            (ScalarType::F8E4M3 | ScalarType::F8E5M2, ScalarType::F16) => four("f8v8hihov4amp", 16),
             _ => return None,
         })
     }
@@ -64,7 +70,7 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
     };
     let Some(format) = Format::of(dot) else {
         return Err(no(
-            "supported are f32 with f32 partials and f16 with f16 partials",
+            "supported are f32 with f32, f16 with f16 or f32, and f8 with f16 partials",
         ));
     };
     if dot.m == 0 || dot.n == 0 || dot.k == 0 {
@@ -74,10 +80,11 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
     let (k_panels, n_panels) = (dot.k.div_ceil(panel), dot.n.div_ceil(16));
     let a_panel = u64::from(dot.m) * 32;
     let c_panel = u64::from(dot.m) * u64::from(format.row_bytes);
+    let c_panels = dot.n.div_ceil(u32::from(format.columns));
     let sizes = [
         u64::from(k_panels) * a_panel,
         u64::from(k_panels) * u64::from(n_panels) * 512,
-        u64::from(n_panels) * c_panel,
+        u64::from(c_panels) * c_panel,
     ];
     if !sizes.iter().all(|&bytes| fits(bytes)) {
         return Err(no(
@@ -85,34 +92,63 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
         ));
     }
 
-    let mut text = String::from("        .text\n        .p2align 3\n");
+    let mut text = String::from("        .text\n");
+    let start = start_code(&mut text, dot, &format);
     let mut turns = [[0; 6]; 2];
-    for (index, first) in [true, false].into_iter().enumerate() {
+    // The first launch falls from the start into its entry.
+    for first in [!dot.accumulate, dot.accumulate] {
+        let index = usize::from(!first);
+        if !first && k_panels == 1 && !dot.accumulate || first && dot.accumulate {
+            continue;
+        }
         let entry = if first { "dot_first" } else { "dot_add" };
         let _ = write!(
             text,
             "        .globl {entry}\n        .p2align 3\n{entry}:\n"
         );
-        turns[index] = entry_code(&mut text, dot, &format, first, index);
+        turns[index] = entry_code(&mut text, dot, first, index, &format);
     }
 
-    let mut launches = Vec::new();
+    let columns = u32::from(format.columns);
+    let passes = 16 / columns;
+    let mut launches: Vec<Launch> = Vec::new();
+    let mut next = None;
     for n in 0..n_panels {
         for k in 0..k_panels {
-            let first = k == 0 && !dot.accumulate;
-            launches.push(Launch {
-                entry: if first { "dot_first" } else { "dot_add" },
-                record: vec![
-                    Word::Operand(0, (u64::from(k) * a_panel) as u32),
-                    Word::Operand(2, (u64::from(n) * c_panel) as u32),
-                ],
-                turns: turns[usize::from(!first)],
-                weights: if n == 0 && k == 0 {
-                    Weights::From(1, 0)
-                } else {
-                    Weights::Next
-                },
-            });
+            for pass in 0..passes {
+                let panel = n * passes + pass;
+                if panel * columns >= dot.n {
+                    continue;
+                }
+                let first = k == 0 && !dot.accumulate;
+                let offset = (n * k_panels + k) * 512 + pass * 512 / passes;
+                let mut turns = turns[usize::from(!first)];
+                let mut entry = if first { "dot_first" } else { "dot_add" };
+                if launches.is_empty() {
+                    entry = "dot_start";
+                    turns = turns.map(|turns| turns + start);
+                }
+                launches.push(Launch {
+                    entry,
+                    record: vec![
+                        Word::Operand(0, (u64::from(k) * a_panel) as u32),
+                        Word::Operand(2, (u64::from(panel) * c_panel) as u32),
+                    ],
+                    turns,
+                    weights: if next == Some(offset) {
+                        Weights::Next
+                    } else {
+                        Weights::From(1, offset)
+                    },
+                    columns: format.columns,
+                    format: match dot.input {
+                        // Formats of weights and inputs (`isa/amp.md` 12.1).
+                        ScalarType::F8E4M3 => 3,
+                        _ => 0,
+                    },
+                });
+                next = Some(offset + 512 / passes);
+            }
         }
     }
     let interleaved = |apart_from| OperandNeed {
@@ -135,50 +171,64 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
     Ok((text, launches, needs))
 }
 
+/// Code of the first launch of a call, before its entry: what the workers keep between launches.
+/// Returns its turns.
+///
+/// `$m6`, `$m7`: bytes of the rows before the worker's in the A and the C panel; `$m8`: whether its
+/// share is a long one. The accumulators and `$TAS` are cleared here; every stream leaves them zero
+/// (`isa/amp.md` 11).
+fn start_code(text: &mut String, dot: &Dot, format: &Format) -> u64 {
+    let (each, more) = (dot.m / 6, dot.m % 6);
+    let mut head = Worker::new();
+    head.bundle("get $m2, $WSR", "setzi $a0, 8");
+    head.bundle("and $m2, $m2, 7", "uput $FP_CLR, $a0");
+    head.bundle(format!("mul $m3, $m2, {each}"), "uput $TAS, $azero");
+    if more != 0 {
+        // The first `more` workers have one row more.
+        head.bundle(format!("min $m4, $m2, {more}"), "");
+        head.bundle("add $m3, $m3, $m4", "");
+        head.bundle(format!("cmpult $m8, $m2, {more}"), "");
+    }
+    head.bundle("shl $m6, $m3, 5", "");
+    head.bundle(
+        format!("shl $m7, $m3, {}", format.row_bytes.trailing_zeros()),
+        "",
+    );
+    let _ = write!(
+        text,
+        "        .globl dot_start\n        .p2align 3\ndot_start:\n{}",
+        head.text()
+    );
+    head.turns()
+}
+
 /// Code of one entry; returns the turns of the six workers.
 ///
 /// Two row counts occur at most: the longer share of the first workers and the shorter one.
 fn entry_code(
     text: &mut String,
     dot: &Dot,
-    format: &Format,
     first: bool,
     index: usize,
+    format: &Format,
 ) -> [u64; 6] {
     let (each, more) = (dot.m / 6, dot.m % 6);
     let mut head = Worker::new();
     // $m0 = A panel, $m1 = C panel, both moved to the worker's first row.
-    head.solo("ld32 $m0, $mvertex_base, $mzero, 0");
-    head.solo("ld32 $m1, $mvertex_base, $mzero, 1");
-    head.solo("get $m2, $WSR");
-    head.solo("and $m2, $m2, 7");
-    head.solo(format!("mul $m3, $m2, {each}"));
-    // The first `more` workers have one row more.
-    head.solo(format!("min $m4, $m2, {more}"));
-    head.solo("add $m3, $m3, $m4");
-    head.solo("shl $m4, $m3, 5");
-    head.solo("add $m0, $m0, $m4");
-    head.solo(format!(
-        "shl $m4, $m3, {}",
-        format.row_bytes.trailing_zeros()
-    ));
-    head.solo("add $m1, $m1, $m4");
+    head.bundle("ld32 $m0, $mvertex_base, $mzero, 0", "");
+    head.bundle("ld32 $m1, $mvertex_base, $mzero, 1", "");
+    head.bundle("add $m0, $m0, $m6", "");
+    head.bundle("add $m1, $m1, $m7", "");
     let two = more != 0;
     if two {
-        head.solo(format!("cmpult $m5, $m2, {more}"));
-        head.solo(format!("brz $m5, .Lshort{index}"));
+        head.bundle(format!("brz $m8, .Lshort{index}"), "");
     }
     text.push_str(head.text());
-    // Both paths start at a multiple of 8; the fall-through path pays a nop where the head is odd.
-    let pad = u64::from(head.words() % 2 == 1);
-    if pad == 1 {
-        text.push_str("        nop\n");
-    }
     let mut long = Worker::new();
     let longer = each + u32::from(two);
     stream(&mut long, format, first, longer);
     text.push_str(long.text());
-    let mut turns = [head.turns() + pad + long.turns(); 6];
+    let mut turns = [head.turns() + long.turns(); 6];
     if two {
         let _ = write!(text, "        .p2align 3\n.Lshort{index}:\n");
         let mut short = Worker::new();
@@ -195,28 +245,57 @@ fn entry_code(
 
 /// Streams `rows` rows through the loaded panel: C += A * panel, or C = A * panel if `first`.
 fn stream(out: &mut Worker, format: &Format, first: bool, rows: u32) {
-    if rows == 0 {
-        out.solo("exitz $mzero");
-        return;
+    if rows > 0 && first {
+        first_stream(out, format, rows);
+    } else if rows > 0 {
+        prime(out, format, rows);
+        steps(out, format, rows);
     }
-    let row_atoms = format.row_bytes / 8;
-    if first {
-        // The partials of a first panel are zeros in memory.
-        out.solo("mov $m3, $m1");
-        if out.words() % 2 == 1 {
-            out.solo("nop");
-        }
-        out.repeat(rows * row_atoms, |body| {
-            body.bundle("st64step $azeros, $mzero, $m3+=, 1", "")
-        });
-    }
-    out.solo("mov $m3, $m1");
-    out.solo("setzi $a0, 8");
-    out.solo("uput $FP_CLR, $a0");
-    out.solo("uput $TAS, $azero");
-    prime(out, format, rows);
-    steps(out, format, rows);
     out.solo("exitz $mzero");
+}
+
+/// The first panel (`isa/amp.md` 12.3): no partials go in, so there is nothing to prime.
+///
+/// Step `n` loads the atom of step n + 1 if that begins one, and stores the result of step n - 1,
+/// which is atom n - 1 - steps.
+fn first_stream(out: &mut Worker, format: &Format, rows: u32) {
+    let (g, total) = (format.steps, rows * format.steps);
+    let begins = |n: u32| n < total && n.is_multiple_of(format.per_atom);
+    let step = |out: &mut Worker, n: u32| {
+        let main = match (begins(n + 1), n > g) {
+            (true, false) => "ld64step $a0:1, $mzero, $m0+=, 1",
+            (true, true) => "ldst64pace $a0:1, $a6:7, $m4:5+=, $mzero, 0",
+            (false, true) => "st64pace $a6:7, $m4:5+=, $mzero, 0",
+            (false, false) => "",
+        };
+        let x = match (n < total, format.per_atom) {
+            (false, 2) => "$azero",
+            (false, _) => "$azeros",
+            (true, 2) if n % 2 == 1 => "$a1",
+            (true, 2) => "$a0",
+            (true, _) => "$a0:1",
+        };
+        if n < total + g {
+            out.bundle(main, amp(format, "$a6:7", x, "$azeros", n % g));
+        } else {
+            out.bundle(main, "");
+        }
+    };
+    out.bundle("ld64step $a0:1, $mzero, $m0+=, 1", "");
+    for n in 0..=g {
+        step(out, n);
+    }
+    // The chain does not move here.
+    out.bundle("tapack $m4:5, $m0, $mzero, $m1", "");
+    let loops = rows.saturating_sub(2);
+    out.repeat(loops, |body| {
+        for n in g + 1..2 * g + 1 {
+            step(body, n);
+        }
+    });
+    for n in g + 1 + loops * g..=total + g {
+        step(out, n);
+    }
 }
 
 fn amp(format: &Format, result: &str, x: &str, partial: &str, phase: u32) -> String {
@@ -229,6 +308,7 @@ fn amp(format: &Format, result: &str, x: &str, partial: &str, phase: u32) -> Str
 
 /// Puts the partials of the first row into the chain and loads the first input atom.
 fn prime(out: &mut Worker, format: &Format, rows: u32) {
+    out.bundle("mov $m3, $m1", "");
     let zero = if format.steps == 8 {
         "$azero"
     } else {

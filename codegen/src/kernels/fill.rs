@@ -69,6 +69,8 @@ pub(super) fn generate(fill: &Fill) -> Result<Made, NoKernel> {
         record: vec![Word::Operand(0, 0)],
         turns,
         weights: Weights::Keep,
+        columns: 16,
+        format: 0,
     };
     Ok((text, vec![launch], vec![anywhere()]))
 }

@@ -65,6 +65,8 @@ pub(super) fn generate(gather: &Gather) -> Result<Made, NoKernel> {
         ],
         turns,
         weights: Weights::Keep,
+        columns: 16,
+        format: 0,
     };
     Ok((text, vec![launch], vec![anywhere(); 3]))
 }

@@ -36,6 +36,10 @@ pub struct Launch {
     /// Weight panel that the supervisor loads before: operand and byte offset of the first panel of
     /// a contiguous run, or `Next` for the panel behind the one before.
     pub weights: Weights,
+    /// Columns of its weight panel: 16 (512 bytes) or 8 (256 bytes).
+    pub columns: u8,
+    /// `$FP_INFMT` during the call; the same for all its launches.
+    pub format: u32,
 }
 
 /// What the supervisor does to the weight store before a launch.
@@ -43,9 +47,9 @@ pub struct Launch {
 pub enum Weights {
     /// Nothing.
     Keep,
-    /// Sets the load pointer to operand `0` plus `1` bytes and loads a panel of 512 bytes.
+    /// Sets the load pointer to operand `0` plus `1` bytes and loads a panel.
     From(usize, u32),
-    /// Loads the next 512 bytes.
+    /// Loads the panel behind the one before.
     Next,
 }
 

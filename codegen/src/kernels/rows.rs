@@ -234,6 +234,8 @@ fn made(entry: &'static str, text: (String, [u64; 6]), operands: usize, constant
         record,
         turns: text.1,
         weights: Weights::Keep,
+        columns: 16,
+        format: 0,
     };
     (text.0, vec![launch], vec![anywhere(); operands])
 }

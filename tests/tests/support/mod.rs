@@ -70,9 +70,30 @@ fn encode(values: &[f64], element: ScalarType) -> Vec<u8> {
             ScalarType::F16 => f16::from_f64(v).to_le_bytes().to_vec(),
             ScalarType::F32 => (v as f32).to_le_bytes().to_vec(),
             ScalarType::I32 => (v as i32).to_le_bytes().to_vec(),
+            ScalarType::F8E4M3 => vec![encode_f8(v, 3, 8)],
+            ScalarType::F8E5M2 => vec![encode_f8(v, 2, 16)],
             other => panic!("no encoder of {other}"),
         })
         .collect()
+}
+
+/// The code of an f8 value that is exact: a search over all codes but the one that is no number.
+fn encode_f8(value: f64, mantissa: i32, bias: i32) -> u8 {
+    let decode = |code: u8| {
+        let size = i32::from(code & 0x7f);
+        let (exponent, fraction) = (size >> mantissa, size & ((1 << mantissa) - 1));
+        let fraction = f64::from(fraction) / f64::from(1 << mantissa);
+        let size = if exponent == 0 {
+            fraction * 2f64.powi(1 - bias)
+        } else {
+            (1.0 + fraction) * 2f64.powi(exponent - bias)
+        };
+        if code & 0x80 == 0 { size } else { -size }
+    };
+    (0..=255)
+        .filter(|&code| code != 0x80)
+        .find(|&code| decode(code) == value)
+        .expect("exact in f8")
 }
 
 fn decode(bytes: &[u8], element: ScalarType) -> Vec<f64> {

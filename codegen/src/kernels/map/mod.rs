@@ -108,6 +108,8 @@ pub(super) fn generate(map: &Map, relaxed: bool) -> Result<Made, NoKernel> {
                     .collect(),
                 turns,
                 weights: Weights::Keep,
+                columns: 16,
+                format: 0,
             }
         })
         .collect();

@@ -1,0 +1,139 @@
+//! Matrix products on the simulator. The data are small integers, so that every partial sum is
+//! exact in the partials' type and the results must be equal, not close; a lost or doubled product
+//! shows.
+
+mod support;
+
+use ipucc_chip::ScalarType;
+use ipucc_tile::kernel::{Dot, Kernel};
+use support::{Bench, Random, lhs, rhs};
+
+const SHAPES: [(u32, u32, u32); 52] = [
+    (1, 16, 8),
+    (2, 16, 8),
+    (3, 16, 16),
+    (5, 16, 32),
+    (6, 16, 8),
+    (7, 16, 16),
+    (11, 16, 8),
+    (12, 16, 8),
+    (13, 32, 16),
+    (17, 32, 24),
+    (18, 16, 64),
+    (19, 16, 8),
+    (24, 48, 40),
+    (30, 16, 16),
+    (41, 16, 32),
+    (1, 1, 1),
+    (1, 10, 32),
+    (4, 1, 1),
+    (1, 3, 100),
+    (9, 5, 7),
+    (2, 7, 3),
+    (64, 32, 64),
+    (20, 48, 100),
+    (7, 128, 64),
+    (3, 8, 16),
+    (3, 9, 16),
+    (8, 24, 33),
+    (6, 40, 17),
+    (10, 17, 31),
+    (14, 33, 65),
+    (15, 15, 15),
+    (16, 16, 16),
+    (21, 64, 8),
+    (22, 1, 64),
+    (23, 2, 63),
+    (25, 100, 10),
+    (26, 31, 12),
+    (27, 16, 96),
+    (28, 8, 8),
+    (29, 4, 50),
+    (31, 80, 5),
+    (32, 72, 48),
+    (33, 20, 20),
+    (36, 36, 36),
+    (37, 16, 1),
+    (48, 48, 48),
+    (50, 10, 90),
+    (60, 24, 24),
+    (90, 16, 32),
+    (100, 30, 16),
+    (121, 17, 9),
+    (240, 16, 64),
+];
+
+/// Cycles of the program.
+fn check(m: u32, n: u32, k: u32, input: ScalarType, partials: ScalarType, most: u64) -> u64 {
+    let mut random = Random(u64::from(m) << 40 | u64::from(n) << 20 | u64::from(k));
+    let a = random.integers(m * k, most);
+    let b = random.integers(k * n, most);
+    let panel = Dot::input_panel(input);
+    let mut bench = Bench::new();
+    let x = bench.input("x", input, &[m, k], lhs(panel), &a);
+    let w = bench.weight("w", input, &[k, n], rhs(panel), &b);
+    let y = bench.output(partials, &[m, n], lhs(Dot::result_panel(input, partials)));
+    let dot = Dot {
+        m,
+        n,
+        k,
+        input,
+        partials,
+        accumulate: false,
+    };
+    bench.call(Kernel::Dot(dot), &[x, w, y]);
+    let outcome = bench.run();
+    for i in 0..m {
+        for j in 0..n {
+            let sum: f64 = (0..k)
+                .map(|l| a[(i * k + l) as usize] * b[(l * n + j) as usize])
+                .sum();
+            let found = outcome.values[(i * n + j) as usize];
+            assert_eq!(found, sum, "{dot:?}: ({i}, {j})");
+        }
+    }
+    outcome.cycles
+}
+
+#[test]
+fn dot_f32() {
+    for (m, n, k) in SHAPES {
+        check(m, n, k, ScalarType::F32, ScalarType::F32, 8);
+    }
+}
+
+#[test]
+fn dot_f16() {
+    for (m, n, k) in SHAPES {
+        check(m, n, k, ScalarType::F16, ScalarType::F16, 4);
+    }
+}
+
+#[test]
+fn dot_f16_with_f32_partials() {
+    for (m, n, k) in SHAPES {
+        check(m, n, k, ScalarType::F16, ScalarType::F32, 50);
+    }
+}
+
+#[test]
+fn dot_f8() {
+    for (m, n, k) in SHAPES {
+        check(m, n, k, ScalarType::F8E4M3, ScalarType::F16, 4);
+        check(m, n, k, ScalarType::F8E5M2, ScalarType::F16, 4);
+    }
+}
+
+#[test]
+fn panels_cost_less_than_published() {
+    // `294 + panels * (4 R + 160)` of the best public f16 kernel (`facts/kernel_findings.md` 4.1).
+    for (rows, k) in [(48, 64), (96, 64), (240, 64)] {
+        let cycles = check(rows, 16, k, ScalarType::F16, ScalarType::F16, 4);
+        let panels = u64::from(k / 16);
+        let published = 294 + panels * (4 * u64::from(rows) + 160);
+        assert!(
+            cycles <= published,
+            "{rows} rows: {cycles}, published {published}"
+        );
+    }
+}
