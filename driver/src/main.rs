@@ -6,7 +6,7 @@ mod cli;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 /// Compile tensor graphs for the Graphcore IPU21, and run them.
 #[derive(Parser)]
@@ -23,7 +23,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     cli::install_panic_hook();
-    match Cli::try_parse() {
+    match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli::finish(cli.command.run()),
         Err(error) => {
             // Help and version are no errors; usage errors are the user's.
@@ -33,4 +33,21 @@ fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+/// The arguments of the process; `ipucc MODEL` means `ipucc build MODEL`.
+fn arguments() -> Vec<std::ffi::OsString> {
+    let mut arguments: Vec<_> = std::env::args_os().collect();
+    let command = Cli::command();
+    let is_model = arguments.get(1).is_some_and(|first| {
+        let text = first.to_string_lossy();
+        let is_command = command
+            .get_subcommands()
+            .any(|known| *known.get_name() == *text);
+        !is_command && !text.starts_with('-') && text.contains('.')
+    });
+    if is_model {
+        arguments.insert(1, "build".into());
+    }
+    arguments
 }

@@ -263,7 +263,7 @@ fn route_bound(messages: &[Message], received: &BTreeMap<LogicalTile, i64>) -> i
             )
         });
         let start = times.clone().map(|(_, t, _)| -t).max().unwrap_or(0).max(0);
-        let mut tail = 0;
+        let mut tail = i64::MIN;
         for (tile, t, row) in times {
             let select = start + t + 1;
             let entry = first.entry(tile).or_insert(select);

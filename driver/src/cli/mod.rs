@@ -4,8 +4,18 @@
 //! To add a subcommand: a module, a variant of [`Command`], an arm of [`Command::run`].
 
 mod asm;
+mod build;
+mod check;
 mod disasm;
+mod eval;
+mod exchange;
+mod fmt;
+mod listing;
+mod opt;
+mod rows;
 mod run;
+mod sim;
+mod vectors;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -18,7 +28,18 @@ use clap::Subcommand;
 pub enum Command {
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Build(build::Args),
     Run(run::Args),
+    Check(check::Args),
+    Eval(eval::Args),
+    Opt(opt::Args),
+    Fmt(fmt::Args),
+    Sim(sim::Args),
+    Exchange(exchange::Args),
+    Vectors(vectors::Args),
+    Explain(listing::ExplainArgs),
+    Passes(listing::PassesArgs),
+    Ops(listing::OpsArgs),
 }
 
 impl Command {
@@ -27,7 +48,18 @@ impl Command {
         match self {
             Command::Asm(args) => asm::run(args),
             Command::Disasm(args) => disasm::run(args),
+            Command::Build(args) => build::run(args),
             Command::Run(args) => run::run(args),
+            Command::Check(args) => check::run(args),
+            Command::Eval(args) => eval::run(args),
+            Command::Opt(args) => opt::run(args),
+            Command::Fmt(args) => fmt::run(args),
+            Command::Sim(args) => sim::run(args),
+            Command::Exchange(args) => exchange::run(args),
+            Command::Vectors(args) => vectors::run(args),
+            Command::Explain(args) => listing::explain(args),
+            Command::Passes(args) => listing::passes(args),
+            Command::Ops(args) => listing::ops(args),
         }
     }
 }

@@ -19,6 +19,11 @@ mod print;
 pub use parse::parse;
 pub use print::print;
 
+/// The names of all operations in text.
+pub fn operation_names() -> Vec<&'static str> {
+    ops::names()
+}
+
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 /// A fault of a text, with its place.

@@ -8,6 +8,9 @@
 use super::log::{ExchangeLog, SelectEvent, SendSpan, StoreEvent};
 use ipucc_chip::{Assumptions, PhysicalTile, csr, fabric, memory};
 
+/// Events from a format control to the first store that it governs.
+const FORMAT_LEAD: u64 = 2;
+
 /// Exchange state of a tile that outlives a phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortState {
@@ -242,8 +245,11 @@ fn store(
     let log = parties[target].log;
     let mut state = parties[target].state;
     let mut events: Vec<StoreEvent> = log.stores.clone();
+    // A format control acts two events before the store that it is about: on = pointer - 2,
+    // off = on + items (`facts/exchange_findings.md` 2.4).
     let time = |event: &StoreEvent| match *event {
-        StoreEvent::Pointer { at, .. } | StoreEvent::Format { at, .. } => at,
+        StoreEvent::Pointer { at, .. } => at,
+        StoreEvent::Format { at, .. } => at + FORMAT_LEAD,
     };
     events.sort_by_key(time);
     let offset = u64::from(a.exch_write_offset);

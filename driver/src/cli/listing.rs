@@ -1,0 +1,55 @@
+//! `ipucc explain`, `ipucc passes`, `ipucc ops`: what there is, in words.
+
+use super::opt::LATER;
+use super::{Failure, Outcome, print};
+use clap::Args as ClapArgs;
+use ipucc_passes::PASSES;
+use ipucc_tensor::text::{CODES, operation_names};
+
+/// Explain an error code.
+#[derive(ClapArgs)]
+pub struct ExplainArgs {
+    /// The code, like T005.
+    code: String,
+}
+
+/// Explains a code.
+pub fn explain(args: ExplainArgs) -> Outcome {
+    let code = args.code.to_uppercase();
+    match CODES.iter().find(|(known, _)| *known == code) {
+        Some((code, text)) => print(format!("{code}: {text}\n")),
+        None => {
+            let known: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
+            Err(Failure::user(format!(
+                "there is no code {code}; known are {}",
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+/// List the passes.
+#[derive(ClapArgs)]
+pub struct PassesArgs {}
+
+/// Lists the passes.
+pub fn passes(_: PassesArgs) -> Outcome {
+    let mut out = String::new();
+    for (name, about) in PASSES
+        .iter()
+        .map(|pass| (pass.name, pass.about))
+        .chain(LATER.iter().copied())
+    {
+        out.push_str(&format!("{name:<14}{about}\n"));
+    }
+    print(out)
+}
+
+/// List the operations of the tensor language.
+#[derive(ClapArgs)]
+pub struct OpsArgs {}
+
+/// Lists the operations.
+pub fn ops(_: OpsArgs) -> Outcome {
+    print(operation_names().join("\n") + "\n")
+}
