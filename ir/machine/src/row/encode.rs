@@ -471,7 +471,7 @@ impl<'a> Encoder<'a> {
                 self.stream = control.bits();
                 let chunk = self.chunk(end)?;
                 let first = chunk.min(limit::SEND);
-                let value = self.from_field(from, unit, self.words.len());
+                let value = self.source_field(from, unit, self.words.len());
                 self.push(words::send(first, value, control.bits()), first);
                 self.send_off(chunk - first, control);
             }
@@ -552,7 +552,7 @@ impl<'a> Encoder<'a> {
         }
         let chunk = self.chunk(end)?;
         let first = chunk.min(limit::SEND);
-        let value = self.from_field(here, unit, self.words.len());
+        let value = self.source_field(here, unit, self.words.len());
         self.stream = control.bits();
         self.both(first, value, control.bits(), source, pointer, place);
         self.send_off(chunk - first, control);
@@ -560,7 +560,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Field value of a send address; records the site of a symbol.
-    fn from_field(&mut self, place: Place, unit: u8, word: usize) -> u32 {
+    fn source_field(&mut self, place: Place, unit: u8, word: usize) -> u32 {
         match place.symbol {
             None => place.offset >> unit,
             Some(_) => {

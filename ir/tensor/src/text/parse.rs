@@ -44,6 +44,9 @@ struct Skip;
 
 type Parsed<T> = Result<T, Skip>;
 
+/// A parameter or result: name, its place, type, host type.
+type Binding = (String, Range<usize>, TensorType, HostType);
+
 impl Parser<'_> {
     fn peek(&self) -> &Token {
         &self.tokens[self.at.min(self.tokens.len() - 1)].0
@@ -394,7 +397,7 @@ impl Parser<'_> {
     }
 
     /// `%name: type [host type], ...` in parentheses.
-    fn ports(&mut self) -> Parsed<Vec<(String, Range<usize>, TensorType, HostType)>> {
+    fn ports(&mut self) -> Parsed<Vec<Binding>> {
         self.mark("(")?;
         let mut ports = Vec::new();
         if self.has(")") {
@@ -738,7 +741,7 @@ impl Parser<'_> {
         &mut self,
         builder: &mut Builder,
         values: &IndexMap<String, Option<Value>>,
-        results: &[(String, Range<usize>, TensorType, HostType)],
+        results: &[Binding],
     ) -> Parsed<()> {
         let span = self.span();
         let mut returned = Vec::new();
