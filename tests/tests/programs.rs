@@ -43,7 +43,6 @@ fn run(name: &str) {
     let options = asm::Options {
         file: format!("{name}.S"),
         context: ipucc_machine::Context::Supervisor,
-        ..asm::Options::default()
     };
     let assembly = asm::assemble(&read(format!("{name}.S")), &options).expect("assembles");
     let load: IndexMap<String, u32> = expect["load"]

@@ -818,7 +818,7 @@ fn reshape_target(shape: &[u32], wanted: &[i64], zero_is_zero: bool) -> Result<V
     if let Some(axis) = hole {
         let rest: u64 = target.iter().map(|&e| e as u64).product();
         let all: u64 = shape.iter().map(|&e| e as u64).product();
-        if rest == 0 || all % rest != 0 {
+        if rest == 0 || !all.is_multiple_of(rest) {
             return Err(format!("{shape:?} cannot become {wanted:?}"));
         }
         target[axis] = (all / rest) as u32;
