@@ -151,7 +151,7 @@ pub fn emit_with(
         .par_iter()
         .zip(&labels)
         .map(|(&(kernel, relaxed), (step, label))| {
-            generate_with(kernel, relaxed)
+            generate_with(kernel, relaxed, assumptions)
                 .map(Arc::new)
                 .map_err(|error| EmitError::Kernel {
                     step: *step,

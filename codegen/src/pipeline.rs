@@ -59,9 +59,19 @@ pub struct Body {
     pub resident: Vec<Reg>,
     /// Residents whose first word is given: register, `$a` number.
     pub pins: Vec<(Reg, u32)>,
+    /// Assumptions behind the turns.
+    pub assumptions: Assumptions,
 }
 
 impl Body {
+    /// No instructions yet.
+    pub fn new(assumptions: &Assumptions) -> Body {
+        Body {
+            assumptions: assumptions.clone(),
+            ..Body::default()
+        }
+    }
+
     /// A new virtual register.
     pub fn register(&mut self, words: u32) -> Reg {
         self.sizes.push(words);
@@ -106,21 +116,21 @@ impl Body {
     }
 
     /// An aux instruction into `def`: the text behind its destination.
-    pub fn into(&mut self, def: Reg, mnemonic: &str, sources: &str, uses: &[Reg]) {
+    pub fn write(&mut self, def: Reg, mnemonic: &str, sources: &str, uses: &[Reg]) {
         self.aux(&format!("{mnemonic} %{def}, {sources}"), Some(def), uses);
     }
 
     /// An aux instruction into a new register of `words` words.
-    pub fn new(&mut self, words: u32, mnemonic: &str, sources: &str, uses: &[Reg]) -> Reg {
+    pub fn fresh(&mut self, words: u32, mnemonic: &str, sources: &str, uses: &[Reg]) -> Reg {
         let register = self.register(words);
-        self.into(register, mnemonic, sources, uses);
+        self.write(register, mnemonic, sources, uses);
         register
     }
 
     /// Any aux instruction.
     pub fn aux(&mut self, text: &str, def: Option<Reg>, uses: &[Reg]) {
         let mnemonic = text.split(' ').next().unwrap_or_default();
-        let turns = transcendental_turns(mnemonic, &Assumptions::default()).unwrap_or(1);
+        let turns = transcendental_turns(mnemonic, &self.assumptions).unwrap_or(1);
         self.ins.push(Ins {
             text: text.to_owned(),
             turns,
@@ -184,6 +194,7 @@ impl Schedule {
         let apart = 4 * body.ins.len() as u32;
         (least..=most)
             .find_map(|interval| attempt(body, access, interval, 1))
+            .or_else(|| attempt(body, access, apart + 4, 2))
             .or_else(|| attempt(body, access, apart + 4, 3))
     }
 
@@ -523,7 +534,7 @@ fn allocate(body: &Body, access: Access, interval: u32, times: &[u32]) -> Option
         places[register] = Some(place);
     }
     let mut spans: Vec<(Reg, u32, u32)> = Vec::new();
-    for register in 0..body.sizes.len() {
+    for (register, place) in places.iter_mut().enumerate() {
         if body.resident.contains(&register) {
             continue;
         }
@@ -539,7 +550,7 @@ fn allocate(body: &Body, access: Access, interval: u32, times: &[u32]) -> Option
             }
         }
         if from == u32::MAX {
-            places[register] = Some(0);
+            *place = Some(0);
             continue;
         }
         if to - from > interval {

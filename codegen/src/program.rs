@@ -16,6 +16,9 @@ pub enum Target {
     Absolute(u32),
 }
 
+/// An address in a word: whose, its right shift (log2 of the unit), the left shift of the field.
+pub type Field = (Target, u8, u8);
+
 /// An operation of the supervisor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SupOp {
@@ -77,7 +80,7 @@ impl SupOp {
     ///
     /// # Errors
     /// An operand out of range.
-    pub fn encode(&self) -> Result<(u32, Option<(Target, u8, u8)>), EncodeError> {
+    pub fn encode(&self) -> Result<(u32, Option<Field>), EncodeError> {
         let word = |op: Op, operands: &[u32]| Inst::new(op, operands)?.encode(false);
         Ok(match *self {
             SupOp::Setzi { register, target } => (

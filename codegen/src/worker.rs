@@ -73,7 +73,7 @@ impl Worker {
             return;
         }
         debug_assert!(
-            self.words() % 2 == 0,
+            self.words().is_multiple_of(2),
             "a rpt body must start at a multiple of 8"
         );
         // Counts above the 12-bit immediate go through a register.

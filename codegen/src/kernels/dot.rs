@@ -349,7 +349,11 @@ fn prime(out: &mut Worker, format: &Format, rows: u32) {
 /// n - steps - 2, from the first such atom on (`isa/amp.md` 12.2, 12.5).
 fn step(out: &mut Worker, format: &Format, rows: u32, n: u32) {
     let (g, total) = (format.steps, rows * format.steps);
-    let result = if n % 2 == 0 { "$a4:5" } else { "$a6:7" };
+    let result = if n.is_multiple_of(2) {
+        "$a4:5"
+    } else {
+        "$a6:7"
+    };
     let load_a = n + 1 < total;
     let load_c = n + g + 1 < total;
     let store = n >= g + 2;

@@ -11,7 +11,7 @@ pub(super) fn generate(fill: &Fill) -> Result<Made, NoKernel> {
         what: format!("fill of {} words", fill.words),
         reason: reason.into(),
     };
-    if fill.words == 0 || fill.words % 2 != 0 {
+    if fill.words == 0 || !fill.words.is_multiple_of(2) {
         return Err(no("the number of words must be even and not 0"));
     }
     if !fits(u64::from(fill.words) * 4) {

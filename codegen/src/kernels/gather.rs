@@ -43,7 +43,7 @@ pub(super) fn generate(gather: &Gather) -> Result<Made, NoKernel> {
     let mask = body.pin(6, words);
     let x = body.load(0, words);
     let and = if words == 2 { "and64" } else { "and" };
-    let y = body.new(words, and, &format!("%{x}, %{mask}"), &[x, mask]);
+    let y = body.fresh(words, and, &format!("%{x}, %{mask}"), &[x, mask]);
     body.store(1, y);
     let schedule = Schedule::of(&body, Access::Plain)
         .ok_or_else(|| no("internal: more registers than there are"))?;

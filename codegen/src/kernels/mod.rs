@@ -64,12 +64,12 @@ pub struct Generated {
     pub operands: Vec<OperandNeed>,
 }
 
-/// Generates a kernel.
+/// Generates a kernel; the assumptions decide its turns, never its code.
 ///
 /// # Errors
 /// There is no kernel for this computation and shape.
-pub fn generate(kernel: &Kernel) -> Result<Generated, NoKernel> {
-    generate_with(kernel, false)
+pub fn generate(kernel: &Kernel, assumptions: &Assumptions) -> Result<Generated, NoKernel> {
+    generate_with(kernel, false, assumptions)
 }
 
 /// As [`generate`]; `relaxed` asks for code that lets operands share memory elements wherever the
@@ -77,22 +77,25 @@ pub fn generate(kernel: &Kernel) -> Result<Generated, NoKernel> {
 ///
 /// # Errors
 /// There is no kernel for this computation and shape.
-pub fn generate_with(kernel: &Kernel, relaxed: bool) -> Result<Generated, NoKernel> {
+pub fn generate_with(
+    kernel: &Kernel,
+    relaxed: bool,
+    assumptions: &Assumptions,
+) -> Result<Generated, NoKernel> {
     let (text, launches, operands) = match kernel {
         Kernel::Dot(dot) => dot::generate(dot)?,
-        Kernel::Map(map) => map::generate(map, relaxed)?,
+        Kernel::Map(map) => map::generate(map, relaxed, assumptions)?,
         Kernel::Fill(fill) => fill::generate(fill)?,
-        Kernel::Reduce(reduce) => rows::reduce(reduce)?,
-        Kernel::Softmax(shape) => rows::softmax(*shape)?,
-        Kernel::LayerNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, true)?,
-        Kernel::RmsNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, false)?,
+        Kernel::Reduce(reduce) => rows::reduce(reduce, assumptions)?,
+        Kernel::Softmax(shape) => rows::softmax(*shape, assumptions)?,
+        Kernel::LayerNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, true, assumptions)?,
+        Kernel::RmsNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, false, assumptions)?,
         Kernel::Copy(copy) => copy::generate(copy, relaxed)?,
         Kernel::Gather(gather) => gather::generate(gather)?,
     };
     let options = asm::Options {
         file: "kernel".into(),
         context: Context::Worker,
-        ..asm::Options::default()
     };
     let assembly = asm::assemble(&text, &options).map_err(|errors| NoKernel {
         what: format!("{kernel:?}"),
@@ -127,7 +130,7 @@ pub struct Catalog {
 
 impl KernelCatalog for Catalog {
     fn cost(&self, kernel: &Kernel) -> Result<KernelCost, NoKernel> {
-        let generated = generate(kernel)?;
+        let generated = generate(kernel, &self.assumptions)?;
         let code = generated
             .object
             .sections

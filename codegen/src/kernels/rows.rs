@@ -8,7 +8,7 @@
 use super::{Launch, Made, Weights, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Reg, Schedule, Walk};
 use crate::worker::{Worker, share};
-use ipucc_chip::ScalarType;
+use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::{Reduce, ReduceKind, Rows};
 use std::fmt::Write as _;
@@ -24,6 +24,7 @@ struct Row {
     width: u32,
     /// First record word of the mask of the last vector; `None` if it is full.
     mask: Option<usize>,
+    assumptions: Assumptions,
 }
 
 impl Row {
@@ -49,7 +50,7 @@ impl Row {
         match self.mask {
             Some(at) if tail => {
                 let mask = body.constant(at, 2);
-                body.new(2, "and64", &format!("%{x}, %{mask}"), &[x, mask])
+                body.fresh(2, "and64", &format!("%{x}, %{mask}"), &[x, mask])
             }
             _ => x,
         }
@@ -61,7 +62,7 @@ impl Row {
             Some(at) if tail => {
                 let kept = self.keep(body, x, tail);
                 let filler = body.constant(at + 2, 2);
-                body.new(2, "or64", &format!("%{kept}, %{filler}"), &[kept, filler])
+                body.fresh(2, "or64", &format!("%{kept}, %{filler}"), &[kept, filler])
             }
             _ => x,
         }
@@ -86,7 +87,7 @@ impl Row {
             if passes == 0 {
                 continue;
             }
-            let mut made = Body::default();
+            let mut made = Body::new(&self.assumptions);
             body(&mut made, tail);
             let schedule = Schedule::of(&made, Access::Plain)
                 .ok_or("internal: a pass needs more registers than there are")?;
@@ -193,7 +194,7 @@ pub(super) fn frame(entry: &str, rows: u32, strides: &[u32], row: &Worker) -> (S
 }
 
 /// Checks the shape and builds the description of a row.
-fn describe(rows: Rows, mask: usize) -> Result<Row, String> {
+fn describe(rows: Rows, mask: usize, assumptions: &Assumptions) -> Result<Row, String> {
     if !matches!(rows.element, ScalarType::F32 | ScalarType::F16) {
         return Err(format!(
             "rows of {}; supported are f32 and f16",
@@ -221,6 +222,7 @@ fn describe(rows: Rows, mask: usize) -> Result<Row, String> {
         columns: rows.columns,
         width,
         mask: (!rows.columns.is_multiple_of(width)).then_some(mask),
+        assumptions: assumptions.clone(),
     })
 }
 
@@ -278,12 +280,12 @@ fn constant(out: &mut Worker, register: u32, word: usize) {
 }
 
 /// `exp(x - max) / sum` per row.
-pub(super) fn softmax(rows: Rows) -> Result<Made, NoKernel> {
+pub(super) fn softmax(rows: Rows, assumptions: &Assumptions) -> Result<Made, NoKernel> {
     let no = |reason: String| NoKernel {
         what: format!("softmax of {rows:?}"),
         reason,
     };
-    let row = describe(rows, 2).map_err(no)?;
+    let row = describe(rows, 2, assumptions).map_err(no)?;
     let constants = mask_words(rows.element, rows.columns, lowest(rows.element));
     let mut out = Worker::new();
     // Maximum in $a6:7.
@@ -299,7 +301,7 @@ pub(super) fn softmax(rows: Rows) -> Result<Made, NoKernel> {
             let acc = body.pin(6, 2);
             let x = body.load(0, 2);
             let x = row.fill(body, x, tail);
-            body.into(acc, &row.op("max"), &format!("%{acc}, %{x}"), &[acc, x]);
+            body.write(acc, &row.op("max"), &format!("%{acc}, %{x}"), &[acc, x]);
         })?;
         lateral(&mut out, &row, "max");
         // $a6 = -maximum in all lanes; $a4:5 the f32 sums.
@@ -314,7 +316,7 @@ pub(super) fn softmax(rows: Rows) -> Result<Made, NoKernel> {
             let least = body.pin(6, 1);
             let x = body.load(0, 2);
             let x = row.fill(body, x, tail);
-            let d = body.new(
+            let d = body.fresh(
                 2,
                 &row.op("add"),
                 &format!("%{least}:{}, %{x}", row.all()),
@@ -330,7 +332,7 @@ pub(super) fn softmax(rows: Rows) -> Result<Made, NoKernel> {
                 body.aux(&format!("f16v4acc %{e}"), None, &[e]);
             } else {
                 let sum = body.pin(4, 2);
-                body.into(sum, "f32v2add", &format!("%{sum}, %{e}"), &[sum, e]);
+                body.write(sum, "f32v2add", &format!("%{sum}, %{e}"), &[sum, e]);
             }
             body.store(1, e);
         })?;
@@ -347,7 +349,7 @@ pub(super) fn softmax(rows: Rows) -> Result<Made, NoKernel> {
         row.pass(&mut out, &[2, 3], 1, |body, _| {
             let scale = body.pin(6, 1);
             let x = body.load(0, 2);
-            let y = body.new(
+            let y = body.fresh(
                 2,
                 &row.op("mul"),
                 &format!("%{scale}:{}, %{x}", row.all()),
@@ -370,7 +372,7 @@ fn widened(body: &mut Body, row: &Row, buffer: usize, tail: bool) -> Vec<Reg> {
         return vec![x];
     }
     (0..2)
-        .map(|word| body.new(2, "f16v2tof32", &format!("%{x}.{word}"), &[x]))
+        .map(|word| body.fresh(2, "f16v2tof32", &format!("%{x}.{word}"), &[x]))
         .collect()
 }
 
@@ -399,7 +401,7 @@ fn row_sum(out: &mut Worker, row: &Row, pointer: u32) -> Result<(), String> {
             body.aux(&format!("f16v4acc %{x}"), None, &[x]);
         } else {
             let sum = body.pin(4, 2);
-            body.into(sum, "f32v2add", &format!("%{sum}, %{x}"), &[sum, x]);
+            body.write(sum, "f32v2add", &format!("%{sum}, %{x}"), &[sum, x]);
         }
     })?;
     if row.half() {
@@ -411,14 +413,19 @@ fn row_sum(out: &mut Worker, row: &Row, pointer: u32) -> Result<(), String> {
 }
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias` per row, or without mean and bias.
-pub(super) fn normalise(rows: Rows, epsilon: u32, mean: bool) -> Result<Made, NoKernel> {
+pub(super) fn normalise(
+    rows: Rows,
+    epsilon: u32,
+    mean: bool,
+    assumptions: &Assumptions,
+) -> Result<Made, NoKernel> {
     let name = if mean { "layer_norm" } else { "rms_norm" };
     let no = |reason: String| NoKernel {
         what: format!("{name} of {rows:?}"),
         reason,
     };
     let operands = if mean { 4 } else { 3 };
-    let row = describe(rows, operands + 2).map_err(no)?;
+    let row = describe(rows, operands + 2, assumptions).map_err(no)?;
     let mut constants = vec![(rows.columns as f32).to_bits(), epsilon];
     constants.extend(mask_words(rows.element, rows.columns, 0));
     let (count, eps) = (operands, operands + 1);
@@ -442,7 +449,7 @@ pub(super) fn normalise(rows: Rows, epsilon: u32, mean: bool) -> Result<Made, No
                     if 2 * part >= valid {
                         break;
                     }
-                    let d = body.new(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x]);
+                    let d = body.fresh(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x]);
                     if 2 * part + 1 < valid {
                         body.aux(&format!("f32v2mac %{d}, %{d}"), None, &[d]);
                     } else {
@@ -481,19 +488,19 @@ pub(super) fn normalise(rows: Rows, epsilon: u32, mean: bool) -> Result<Made, No
                 .into_iter()
                 .map(|x| {
                     let x = if mean {
-                        body.new(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x])
+                        body.fresh(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x])
                     } else {
                         x
                     };
-                    body.new(2, "f32v2mul", &format!("%{scale}:B, %{x}"), &[scale, x])
+                    body.fresh(2, "f32v2mul", &format!("%{scale}:B, %{x}"), &[scale, x])
                 })
                 .collect();
             let x = narrowed(body, &row, &parts);
             let g = body.load(1, 2);
-            let mut y = body.new(2, &row.op("mul"), &format!("%{g}, %{x}"), &[g, x]);
+            let mut y = body.fresh(2, &row.op("mul"), &format!("%{g}, %{x}"), &[g, x]);
             if mean {
                 let b = body.load(2, 2);
-                y = body.new(2, &row.op("add"), &format!("%{b}, %{y}"), &[b, y]);
+                y = body.fresh(2, &row.op("add"), &format!("%{b}, %{y}"), &[b, y]);
             }
             let y = row.keep(body, y, tail);
             body.store(result, y);
@@ -510,16 +517,16 @@ pub(super) fn normalise(rows: Rows, epsilon: u32, mean: bool) -> Result<Made, No
 }
 
 /// A reduction.
-pub(super) fn reduce(reduce: &Reduce) -> Result<Made, NoKernel> {
+pub(super) fn reduce(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKernel> {
     if reduce.inner == 1 {
-        innermost(reduce)
+        innermost(reduce, assumptions)
     } else {
         super::columns::reduce(reduce)
     }
 }
 
 /// A reduction of the innermost axis.
-fn innermost(reduce: &Reduce) -> Result<Made, NoKernel> {
+fn innermost(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKernel> {
     let no = |reason: String| NoKernel {
         what: format!("{reduce:?}"),
         reason,
@@ -533,12 +540,14 @@ fn innermost(reduce: &Reduce) -> Result<Made, NoKernel> {
         pitch: reduce.input_strides.0,
         element: reduce.input,
     };
-    let row = describe(rows, 3).map_err(no)?;
+    let row = describe(rows, 3, assumptions).map_err(no)?;
     let half_out = reduce.output == ScalarType::F16;
     if !half_out && reduce.output != ScalarType::F32 {
         return Err(no(format!("a result of {}", reduce.output)));
     }
-    if half_out && (reduce.outer > 1 && (reduce.outer % 2 != 0 || reduce.output_stride != 1)) {
+    if half_out
+        && (reduce.outer > 1 && (!reduce.outer.is_multiple_of(2) || reduce.output_stride != 1))
+    {
         return Err(no(
             "an odd number of f16 results, or results that are not contiguous; hint: f32 results"
                 .into(),
@@ -577,7 +586,7 @@ fn innermost(reduce: &Reduce) -> Result<Made, NoKernel> {
             let acc = body.pin(6, 2);
             let x = body.load(0, 2);
             let x = row.fill(body, x, tail);
-            body.into(acc, &row.op(name), &format!("%{acc}, %{x}"), &[acc, x]);
+            body.write(acc, &row.op(name), &format!("%{acc}, %{x}"), &[acc, x]);
         })?;
         lateral(out, &row, name);
         let into = match (row.half(), half_out) {

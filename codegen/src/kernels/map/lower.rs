@@ -1,7 +1,7 @@
 //! A fused expression as worker instructions on one vector of elements.
 
 use crate::pipeline::{Body, Ins, Reg, Unit, ZERO};
-use ipucc_chip::{Assumptions, ScalarType, timing};
+use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::kernel::{BinaryOp, CompareOp, Expr, Map, UnaryOp};
 
 /// What a resident register is loaded with before a loop.
@@ -57,7 +57,13 @@ struct Lower<'m> {
 ///
 /// # Errors
 /// An operation or type that has no instruction sequence here.
-pub fn lower(map: &Map, strides: &[u32], width: u32, reload: bool) -> Result<Lowered, String> {
+pub fn lower(
+    map: &Map,
+    strides: &[u32],
+    width: u32,
+    reload: bool,
+    assumptions: &Assumptions,
+) -> Result<Lowered, String> {
     let mut lower = Lower {
         map,
         strides,
@@ -65,7 +71,7 @@ pub fn lower(map: &Map, strides: &[u32], width: u32, reload: bool) -> Result<Low
         reload,
         base: map.inputs.len() + 1,
         out: Lowered {
-            body: Body::default(),
+            body: Body::new(assumptions),
             residents: Vec::new(),
             constants: Vec::new(),
         },
@@ -145,15 +151,7 @@ impl Lower<'_> {
     }
 
     fn aux(&mut self, text: String, def: Reg, uses: &[Reg]) {
-        let mnemonic = text.split(' ').next().unwrap_or_default();
-        let turns = timing::transcendental_turns(mnemonic, &Assumptions::default()).unwrap_or(1);
-        self.out.body.ins.push(Ins {
-            text,
-            turns,
-            def: Some(def),
-            uses: uses.iter().copied().filter(|&r| r != ZERO).collect(),
-            unit: Unit::Aux,
-        });
+        self.out.body.aux(&text, Some(def), uses);
     }
 
     fn input(&mut self, input: usize) -> Result<Val, String> {
@@ -581,9 +579,16 @@ impl Lower<'_> {
             let t = self.arithmetic("mul", half, t, false)?;
             return self.arithmetic("add", half, t, false);
         }
+        if ty == ScalarType::F16 {
+            let wide = self.convert(ScalarType::F32, x)?;
+            let wide = self.gelu(tanh, wide)?;
+            return self.convert(ScalarType::F16, wide);
+        }
         let t = self.arithmetic("mul", c(std::f32::consts::FRAC_1_SQRT_2), x, false)?;
+        // Half of x from the scaled x, so that x need not be kept.
+        let half = t;
         let t = self.erf(t)?;
-        let half = self.arithmetic("mul", c(0.5), x, false)?;
+        let half = self.arithmetic("mul", c(std::f32::consts::FRAC_1_SQRT_2), half, false)?;
         let t = self.arithmetic("mul", half, t, false)?;
         self.arithmetic("add", half, t, false)
     }
@@ -592,9 +597,6 @@ impl Lower<'_> {
     /// polynomial of Hastings, absolute error below 1.5e-7; the sign is put back at the end.
     fn erf(&mut self, x: Val) -> Result<Val, String> {
         if x.ty() == ScalarType::F16 {
-            if self.width != 2 {
-                return Err("wide".into());
-            }
             let wide = self.convert(ScalarType::F32, x)?;
             let wide = self.erf(wide)?;
             return self.convert(ScalarType::F16, wide);
@@ -610,8 +612,8 @@ impl Lower<'_> {
             p = self.arithmetic("add", c(coefficient), p, false)?;
             p = self.arithmetic("mul", t, p, false)?;
         }
-        let square = self.arithmetic("mul", size, size, false)?;
-        let square = self.arithmetic("mul", c(-1.0), square, false)?;
+        let square = self.arithmetic("mul", x, x, false)?;
+        let square = self.arithmetic("sub", Val::Const(0, ty), square, false)?;
         let e = self.by_lane("f32exp", &[square])?;
         let p = self.arithmetic("mul", p, e, false)?;
         let y = self.arithmetic("sub", c(1.0), p, false)?;

@@ -11,7 +11,7 @@ use self::lower::{Lowered, Source, lower};
 use super::{Launch, Made, Weights, Word, anywhere, fits};
 use crate::pipeline::{Access, Schedule, Walk};
 use crate::worker::{Worker, share};
-use ipucc_chip::ScalarType;
+use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::MemoryClass;
 use ipucc_tile::cost::{NoKernel, OperandNeed};
 use ipucc_tile::kernel::{Expr, Map};
@@ -31,7 +31,11 @@ struct Axis {
     strides: Vec<u32>,
 }
 
-pub(super) fn generate(map: &Map, relaxed: bool) -> Result<Made, NoKernel> {
+pub(super) fn generate(
+    map: &Map,
+    relaxed: bool,
+    assumptions: &Assumptions,
+) -> Result<Made, NoKernel> {
     let no = |reason: String| NoKernel {
         what: format!(
             "elementwise kernel of {} nodes over {:?}",
@@ -77,7 +81,13 @@ pub(super) fn generate(map: &Map, relaxed: bool) -> Result<Made, NoKernel> {
         .collect();
     let single = outer == 1 && rows.is_none();
     let outside: Vec<&Axis> = axes.iter().chain(&rows).collect();
-    let plan = plan(map, &elements, &columns, &outside, single, relaxed).map_err(no)?;
+    let place = Place {
+        elements: &elements,
+        columns: &columns,
+        outside: &outside,
+        single,
+    };
+    let plan = plan(map, &place, relaxed, assumptions).map_err(no)?;
     let shape = Shape {
         rows: rows.as_ref(),
         columns: &columns,
@@ -215,14 +225,27 @@ struct Plan {
     access: Access,
 }
 
+/// The iteration space as far as it decides the vector width.
+struct Place<'p> {
+    elements: &'p [ScalarType],
+    columns: &'p Axis,
+    outside: &'p [&'p Axis],
+    /// One run of elements, without rows.
+    single: bool,
+}
+
 fn plan(
     map: &Map,
-    elements: &[ScalarType],
-    columns: &Axis,
-    outside: &[&Axis],
-    single: bool,
+    place: &Place<'_>,
     relaxed: bool,
+    assumptions: &Assumptions,
 ) -> Result<Plan, String> {
+    let Place {
+        elements,
+        columns,
+        outside,
+        single,
+    } = *place;
     if let Some(other) = elements
         .iter()
         .find(|ty| !matches!(ty, ScalarType::F32 | ScalarType::F16 | ScalarType::I32))
@@ -255,7 +278,7 @@ fn plan(
         }
         let mut best: Option<Plan> = None;
         for reload in [false, true] {
-            let lowered = match lower(map, &columns.strides, width, reload) {
+            let lowered = match lower(map, &columns.strides, width, reload, assumptions) {
                 Ok(lowered) => lowered,
                 Err(why) => {
                     reason = why;

@@ -1,0 +1,397 @@
+//! Elementwise kernels on the simulator: every operation in f32 and f16, chains, broadcasts, odd
+//! shapes, against f64 within the bound of `docs/contracts.md` 6; cycles predicted = simulated.
+
+mod support;
+
+use ipucc_chip::ScalarType;
+use ipucc_tile::Layout;
+use ipucc_tile::kernel::{Access, BinaryOp, CompareOp, Expr, Kernel, Map, UnaryOp};
+use smallvec::smallvec;
+use support::{Bench, Random, close, round, unit_of};
+
+const TYPES: [ScalarType; 2] = [ScalarType::F32, ScalarType::F16];
+
+fn access(element: ScalarType, strides: &[u32]) -> Access {
+    Access {
+        element,
+        strides: strides.into(),
+    }
+}
+
+fn constant(value: f64, element: ScalarType) -> Expr {
+    let bits = match element {
+        ScalarType::F16 => u32::from(half::f16::from_f64(value).to_bits()),
+        _ => (value as f32).to_bits(),
+    };
+    Expr::Constant(bits, element)
+}
+
+/// Runs an expression of two vectors of `count` elements.
+fn run(count: u32, element: ScalarType, x: &[f64], y: &[f64], nodes: Vec<Expr>) -> (Vec<f64>, u64) {
+    let mut bench = Bench::new();
+    let second = nodes.contains(&Expr::Input(1));
+    let mut inputs = smallvec![access(element, &[1])];
+    let mut operands = vec![bench.input("x", element, &[count], Layout::row(1), x)];
+    if second {
+        inputs.push(access(element, &[1]));
+        operands.push(bench.input("z", element, &[count], Layout::row(1), y));
+    }
+    operands.push(bench.output(element, &[count], Layout::row(1)));
+    let map = Map {
+        extents: smallvec![count],
+        inputs,
+        output: access(element, &[1]),
+        nodes,
+    };
+    bench.call(Kernel::Map(map), &operands);
+    let outcome = bench.run();
+    (outcome.values, outcome.cycles)
+}
+
+const COUNTS: [u32; 14] = [1, 2, 3, 5, 8, 11, 23, 24, 25, 47, 96, 97, 200, 1001];
+
+#[test]
+fn binary_operations() {
+    let ops: [(BinaryOp, fn(f64, f64) -> f64); 6] = [
+        (BinaryOp::Add, |x, y| x + y),
+        (BinaryOp::Sub, |x, y| x - y),
+        (BinaryOp::Mul, |x, y| x * y),
+        (BinaryOp::Min, f64::min),
+        (BinaryOp::Max, f64::max),
+        (BinaryOp::Div, |x, y| x / y),
+    ];
+    for element in TYPES {
+        for (op, f) in ops {
+            for count in COUNTS {
+                let mut random = Random(u64::from(count));
+                let x = random.values(count, element, 4.0);
+                let y: Vec<f64> = random
+                    .values(count, element, 2.0)
+                    .iter()
+                    .map(|v| round(v + if *v < 0.0 { -1.0 } else { 1.0 }, element))
+                    .collect();
+                let nodes = vec![Expr::Input(0), Expr::Input(1), Expr::Binary(op, 0, 1)];
+                let (found, _) = run(count, element, &x, &y, nodes);
+                for i in 0..count as usize {
+                    let wanted = f(x[i], y[i]);
+                    // One rounding, of half a unit at most; f16 division has a second one in f32.
+                    let bound = wanted.abs() * unit_of(element) * 1.001
+                        + 1e-7 * f64::from(u8::from(element == ScalarType::F16));
+                    close(
+                        found[i],
+                        wanted,
+                        bound,
+                        &format!("{element} {} {count} [{i}]", op.name()),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn unary_operations() {
+    // Function, domain, slope bound of the result per rounding of the argument is not needed: one
+    // instruction each, within 1.5 to 2.5 ulp for f32 (`isa/ops_f32_int.md` 5.2).
+    let ops: [(UnaryOp, f64, f64, fn(f64) -> f64); 13] = [
+        (UnaryOp::Neg, -4.0, 4.0, |x| -x),
+        (UnaryOp::Abs, -4.0, 4.0, f64::abs),
+        (UnaryOp::Exp, -4.0, 4.0, f64::exp),
+        (UnaryOp::Exp2, -4.0, 4.0, f64::exp2),
+        (UnaryOp::Log, 0.5, 4.0, f64::ln),
+        (UnaryOp::Log2, 0.5, 4.0, f64::log2),
+        (UnaryOp::Sqrt, 0.5, 4.0, f64::sqrt),
+        (UnaryOp::Rsqrt, 0.5, 4.0, |x| 1.0 / x.sqrt()),
+        (UnaryOp::Reciprocal, 0.5, 4.0, |x| 1.0 / x),
+        (UnaryOp::Tanh, -3.0, 3.0, f64::tanh),
+        (UnaryOp::Sigmoid, -4.0, 4.0, |x| 1.0 / (1.0 + (-x).exp())),
+        (UnaryOp::Sign, -4.0, 4.0, f64::signum),
+        (UnaryOp::Floor, -4.0, 4.0, f64::floor),
+    ];
+    for element in TYPES {
+        for (op, low, high, f) in ops {
+            if op == UnaryOp::Floor && element == ScalarType::F16 {
+                continue;
+            }
+            for count in [2, 13, 50, 121] {
+                let mut random = Random(u64::from(count) + 7);
+                let x: Vec<f64> = random
+                    .values(count, element, 1.0)
+                    .iter()
+                    .map(|v| round(low + (v + 1.0) / 2.0 * (high - low), element))
+                    .collect();
+                let nodes = vec![Expr::Input(0), Expr::Unary(op, 0)];
+                let (found, _) = run(count, element, &x, &[], nodes);
+                for i in 0..count as usize {
+                    let wanted = f(x[i]);
+                    // f16 sigmoid is published with 16.5 ulp.
+                    let ulps = match (op, element) {
+                        (UnaryOp::Sigmoid, ScalarType::F16) => 33.0,
+                        _ => 6.0,
+                    };
+                    let bound = ulps * unit_of(element) * wanted.abs() + 1e-12;
+                    close(
+                        found[i],
+                        wanted,
+                        bound,
+                        &format!("{element} {} [{i}] of {}", op.name(), x[i]),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn erf(x: f64) -> f64 {
+    // Series for small, continued fraction for large arguments.
+    let a = x.abs();
+    let value = if a < 3.0 {
+        let (mut term, mut sum, mut n) = (a, a, 0.0);
+        while term.abs() > 1e-18 {
+            n += 1.0;
+            term *= -a * a / n;
+            sum += term / (2.0 * n + 1.0);
+        }
+        sum * 2.0 / std::f64::consts::PI.sqrt()
+    } else {
+        let mut f = a;
+        for k in (1..60).rev() {
+            f = a + f64::from(k) / 2.0 / f;
+        }
+        1.0 - (-a * a).exp() / std::f64::consts::PI.sqrt() / f
+    };
+    value.copysign(x)
+}
+
+#[test]
+fn gelu_and_erf() {
+    for element in TYPES {
+        for count in [1, 6, 24, 100, 385] {
+            let x = Random(u64::from(count)).values(count, element, 6.0);
+            for form in [
+                Expr::Gelu(true, 0),
+                Expr::Gelu(false, 0),
+                Expr::Unary(UnaryOp::Erf, 0),
+            ] {
+                let (found, _) = run(count, element, &x, &[], vec![Expr::Input(0), form]);
+                for i in 0..count as usize {
+                    let v = x[i];
+                    let wanted = match form {
+                        Expr::Gelu(true, _) => {
+                            let t = 0.797_884_560_802_865_4 * (v + 0.044715 * v * v * v);
+                            0.5 * v * (1.0 + t.tanh())
+                        }
+                        Expr::Gelu(..) => 0.5 * v * (1.0 + erf(v / 2f64.sqrt())),
+                        _ => erf(v),
+                    };
+                    // Nine roundings of magnitudes up to |x|; the polynomial of erf is 1.5e-7 off.
+                    let size = match form {
+                        Expr::Unary(..) => 1.0,
+                        _ => v.abs(),
+                    };
+                    let bound = 6.0 * 3.0 * unit_of(element) * size + 1.6e-7 * size.max(1.0);
+                    close(
+                        found[i],
+                        wanted,
+                        bound,
+                        &format!("{element} {form:?} [{i}] of {v}"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn select_clamps() {
+    for element in TYPES {
+        for count in [4, 30, 99] {
+            let x = Random(u64::from(count)).values(count, element, 4.0);
+            // x > 1 ? 1 : (x < -2 ? x * 0.5 : x)
+            let nodes = vec![
+                Expr::Input(0),
+                constant(1.0, element),
+                constant(-2.0, element),
+                constant(0.5, element),
+                Expr::Compare(CompareOp::Gt, 0, 1),
+                Expr::Compare(CompareOp::Lt, 0, 2),
+                Expr::Binary(BinaryOp::Mul, 0, 3),
+                Expr::Select(5, 6, 0),
+                Expr::Select(4, 1, 7),
+            ];
+            let (found, _) = run(count, element, &x, &[], nodes);
+            for i in 0..count as usize {
+                let v = x[i];
+                let wanted = if v > 1.0 {
+                    1.0
+                } else if v < -2.0 {
+                    v * 0.5
+                } else {
+                    v
+                };
+                assert_eq!(found[i], wanted, "{element} [{i}] of {v}");
+            }
+        }
+    }
+}
+
+#[test]
+fn broadcasts_of_rows_columns_and_scalars() {
+    for element in TYPES {
+        for (rows, columns) in [
+            (1, 4),
+            (2, 8),
+            (3, 12),
+            (5, 20),
+            (6, 4),
+            (7, 16),
+            (8, 64),
+            (13, 128),
+            (20, 36),
+            (64, 8),
+            (9, 2),
+            (40, 6),
+        ] {
+            let mut random = Random(u64::from(rows * 1000 + columns));
+            let x = random.integers(rows * columns, 8);
+            let bias = random.integers(columns, 8);
+            let scale = random.integers(rows, 4);
+            let one = random.integers(1, 4);
+            let mut bench = Bench::new();
+            let row = Layout::row(2);
+            let vx = bench.input("x", element, &[rows, columns], row.clone(), &x);
+            let vb = bench.input("b", element, &[columns], Layout::row(1), &bias);
+            let vs = bench.input("s", element, &[rows], Layout::row(1), &scale);
+            let vo = bench.input("o", element, &[1], Layout::row(1), &one);
+            let vy = bench.output(element, &[rows, columns], row);
+            let map = Map {
+                extents: smallvec![rows, columns],
+                inputs: smallvec![
+                    access(element, &[1, 0]),
+                    access(element, &[columns, 1]),
+                    access(element, &[0, 1]),
+                    access(element, &[0, 0]),
+                ],
+                output: access(element, &[columns, 1]),
+                nodes: vec![
+                    Expr::Input(0),
+                    Expr::Input(1),
+                    Expr::Input(2),
+                    Expr::Input(3),
+                    Expr::Binary(BinaryOp::Mul, 1, 0),
+                    Expr::Binary(BinaryOp::Add, 4, 2),
+                    Expr::Binary(BinaryOp::Sub, 5, 3),
+                ],
+            };
+            bench.call(Kernel::Map(map), &[vs, vx, vb, vo, vy]);
+            let found = bench.run().values;
+            for i in 0..(rows * columns) as usize {
+                let (r, c) = (i / columns as usize, i % columns as usize);
+                let wanted = x[i] * scale[r] + bias[c] - one[0];
+                assert_eq!(found[i], wanted, "{element} {rows}x{columns} ({r}, {c})");
+            }
+        }
+    }
+}
+
+#[test]
+fn conversions() {
+    use ScalarType::{F16, F32};
+    for (from, to) in [(F16, F32), (F32, F16), (ScalarType::I32, F32)] {
+        for count in [2, 12, 50, 77] {
+            let x = if from == ScalarType::I32 {
+                Random(3).integers(count, 1000)
+            } else {
+                Random(3).values(count, from, 3.0)
+            };
+            let mut bench = Bench::new();
+            let vx = bench.input("x", from, &[count], Layout::row(1), &x);
+            let vy = bench.output(to, &[count], Layout::row(1));
+            let map = Map {
+                extents: smallvec![count],
+                inputs: smallvec![access(from, &[1])],
+                output: access(to, &[1]),
+                nodes: vec![Expr::Input(0), Expr::Convert(to, 0)],
+            };
+            bench.call(Kernel::Map(map), &[vx, vy]);
+            let found = bench.run().values;
+            for i in 0..count as usize {
+                assert_eq!(found[i], round(x[i], to), "{from} to {to} [{i}]");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_buffer_twice() {
+    // Both inputs in one buffer: no two-load form.
+    let element = ScalarType::F32;
+    let x = Random(9).values(100, element, 3.0);
+    let mut bench = Bench::new();
+    let vx = bench.input("x", element, &[100], Layout::row(1), &x);
+    let vy = bench.output(element, &[100], Layout::row(1));
+    let map = Map {
+        extents: smallvec![100],
+        inputs: smallvec![access(element, &[1]), access(element, &[1])],
+        output: access(element, &[1]),
+        nodes: vec![
+            Expr::Input(0),
+            Expr::Input(1),
+            Expr::Binary(BinaryOp::Add, 0, 1),
+        ],
+    };
+    bench.call(Kernel::Map(map), &[vx, vx, vy]);
+    let found = bench.run().values;
+    for i in 0..100 {
+        assert_eq!(found[i], 2.0 * x[i], "[{i}]");
+    }
+}
+
+/// Cycles per element as the slope between n and 4 n elements.
+fn slope(element: ScalarType, nodes: &[Expr]) -> f64 {
+    let n = 6144;
+    let mut random = Random(1);
+    let (x, y) = (
+        random.values(4 * n, element, 2.0),
+        random.values(4 * n, element, 2.0),
+    );
+    let (_, small) = run(
+        n,
+        element,
+        &x[..n as usize],
+        &y[..n as usize],
+        nodes.to_vec(),
+    );
+    let (_, large) = run(4 * n, element, &x, &y, nodes.to_vec());
+    (large - small) as f64 / f64::from(3 * n)
+}
+
+#[test]
+fn speed() {
+    let add = [
+        Expr::Input(0),
+        Expr::Input(1),
+        Expr::Binary(BinaryOp::Add, 0, 1),
+    ];
+    let gelu = [Expr::Input(0), Expr::Gelu(true, 0)];
+    let bias = [
+        Expr::Input(0),
+        Expr::Input(1),
+        Expr::Binary(BinaryOp::Add, 0, 1),
+        Expr::Gelu(true, 2),
+    ];
+    // The machine's bounds, and the figures of the best public kernels.
+    for (name, element, nodes, limit) in [
+        ("f32 add", ScalarType::F32, &add[..], 0.5),
+        ("f16 add", ScalarType::F16, &add[..], 0.25),
+        ("f16 gelu", ScalarType::F16, &gelu[..], 2.5),
+        ("f16 bias + gelu", ScalarType::F16, &bias[..], 3.75),
+    ] {
+        let found = slope(element, nodes);
+        println!("{name}: {found} cycles an element");
+        assert!(
+            found <= limit,
+            "{name}: {found} cycles an element, limit {limit}"
+        );
+    }
+}
