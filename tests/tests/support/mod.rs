@@ -244,6 +244,11 @@ impl Bench {
 
     /// Runs; the prediction must be exact and nothing but inputs and output may have changed.
     pub fn run(self) -> Outcome {
+        self.run_with(Assumptions::default())
+    }
+
+    /// As [`Bench::run`], with the same assumptions on both sides.
+    pub fn run_with(self, assumptions: Assumptions) -> Outcome {
         let tile = LogicalTile(0);
         let values: Vec<(String, u32)> = self
             .program
@@ -252,7 +257,11 @@ impl Bench {
             .map(|data| (data.name.clone(), data.shard_bytes(&data.shape)))
             .collect();
         let element = self.program.values.values().last().expect("output").element;
-        let compiled = compile(self.program, &self.weights, &Options::default()).expect("compiles");
+        let options = Options {
+            assumptions: assumptions.clone(),
+            ..Options::default()
+        };
+        let compiled = compile(self.program, &self.weights, &options).expect("compiles");
         let addresses = &compiled.placements[0].addresses;
         let first = addresses.len() - values.len();
         let mut free: Vec<(u32, u32)> = Vec::new();
@@ -263,8 +272,7 @@ impl Bench {
         }
         let predicted = compiled.package.predicted.cycles;
         let mut session =
-            Session::new(compiled.package, Assumptions::default(), Default::default())
-                .expect("loads");
+            Session::new(compiled.package, assumptions, Default::default()).expect("loads");
         let memory = |session: &Session| {
             let mut bytes = vec![0; memory::SIZE as usize];
             session
