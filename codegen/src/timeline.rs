@@ -18,6 +18,8 @@ pub struct Clock {
     /// Cycle in which the slot of each worker is free again.
     slots: [u64; SLOTS as usize],
     last_exit: u64,
+    /// Earliest launch after the weights loaded last.
+    weights: u64,
 }
 
 impl Clock {
@@ -28,6 +30,7 @@ impl Clock {
             written: [None; 16],
             slots: [0; SLOTS as usize],
             last_exit: 0,
+            weights: 0,
         }
     }
 
@@ -66,6 +69,7 @@ impl Clock {
             SupOp::LoadWeights(_) => {
                 let issue = self.issue(0);
                 self.now = issue + u64::from(a.sup_putcs);
+                self.weights = self.now + u64::from(a.sup_cwei_ready);
             }
             SupOp::Call { .. } => {
                 let issue = self.issue(0);
@@ -80,7 +84,7 @@ impl Clock {
                 let operands = self
                     .ready(0, a.sup_use_early)
                     .max(self.ready(1, a.sup_use_early));
-                let issue = self.issue(operands);
+                let issue = self.issue(operands.max(self.weights));
                 self.now = issue + u64::from(a.sup_launch);
                 let slots = u64::from(SLOTS);
                 for (worker, &turns) in turns.iter().enumerate() {

@@ -242,3 +242,33 @@ fn gather(simulator: &Simulator, binding: &Binding) -> Result<Vec<u8>, SimError>
     }
     result.map(|()| data)
 }
+
+impl Outcome {
+    /// What differs from the package's prediction, in words: the cycles, the release of any
+    /// barrier, or the end of any tile. `None` if nothing does.
+    pub fn misprediction(&self, package: &Package) -> Option<String> {
+        let predicted = &package.predicted;
+        if predicted.cycles != self.cycles {
+            return Some(format!(
+                "the simulation took {} cycles, {} were predicted",
+                self.cycles, predicted.cycles
+            ));
+        }
+        let barriers = self.report.barriers.iter();
+        let releases: Vec<u64> = barriers.map(|barrier| barrier.release).collect();
+        if predicted.barrier_releases != releases {
+            return Some("a barrier was released at another time than predicted".into());
+        }
+        let ends = self
+            .report
+            .tiles
+            .iter()
+            .map(|tile| tile.end_cycle.unwrap_or(0));
+        let late = predicted
+            .tile_cycles
+            .iter()
+            .zip(ends)
+            .position(|(a, b)| *a != b);
+        late.map(|tile| format!("tile {tile} ended at another time than predicted"))
+    }
+}

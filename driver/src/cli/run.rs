@@ -192,7 +192,6 @@ pub fn run(args: Args) -> Outcome {
     };
     let simulate_seconds = started.elapsed().as_secs_f64();
 
-    let wrong = summary.cycles.iter().any(|&cycles| cycles != predicted);
     let simulated = summary.cycles.iter().copied().max().unwrap_or(0);
     if args.json {
         let object = json!({
@@ -219,10 +218,9 @@ pub fn run(args: Args) -> Outcome {
         );
         print(&summary.text)?;
     }
-    if wrong {
+    if let Some(wrong) = summary.wrong {
         return Err(Failure::Internal(format!(
-            "the simulation took {simulated} cycles, {predicted} were predicted; this is a fault of \
-             ipucc, please report it with the model"
+            "{wrong}; this is a fault of ipucc, please report it with the model"
         )));
     }
     if summary.failed {
@@ -258,6 +256,8 @@ fn sram_peak(package: &Package) -> u32 {
 struct Summary {
     text: String,
     cycles: Vec<u64>,
+    /// How the first run differed from the prediction.
+    wrong: Option<String>,
     outputs: Vec<serde_json::Value>,
     tiles_computing: usize,
     accuracy: Option<f64>,
@@ -284,6 +284,9 @@ impl Runner<'_> {
             other => Failure::user(other.to_string()),
         })?;
         summary.cycles.push(outcome.cycles);
+        if summary.wrong.is_none() {
+            summary.wrong = outcome.misprediction(self.session.package());
+        }
         // Tiles that do at least a quarter of the mean work.
         let turns: Vec<u64> = outcome
             .report

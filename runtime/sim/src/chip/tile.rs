@@ -103,6 +103,8 @@ pub struct Tile {
     last_exit: u64,
     launched: u64,
     row_start: u64,
+    /// First cycle in which a launch may use the weights loaded last.
+    weights_ready: u64,
     stream: Option<(u32, u8, bool)>,
     pub(super) marks: CodeMarks,
     cache: CodeCache,
@@ -148,6 +150,7 @@ impl Tile {
             last_exit: 0,
             launched: 0,
             row_start: 0,
+            weights_ready: 0,
             stream: None,
             marks: CodeMarks::new(),
             cache: CodeCache::new(store, model),
@@ -163,6 +166,7 @@ impl Tile {
         self.slot_free = [0; WORKERS];
         self.last_exit = 0;
         self.launched = 0;
+        self.weights_ready = 0;
         self.breakdown = Breakdown::default();
         self.worker_turns = 0;
         self.launches.clear();
@@ -271,6 +275,9 @@ impl Tile {
                     info.flags.load || info.flags.control || launch || info.flags.store && !data;
                 earliest = earliest.max(self.wait_for(inst.operands[index], early, a));
             }
+        }
+        if matches!(inst.op, Op::RunMmmnZi | Op::RunallMmmnZi) {
+            earliest = earliest.max(self.weights_ready);
         }
         self.own_slot(earliest)
     }
@@ -424,6 +431,7 @@ impl Tile {
             Op::Ld64putcsMmmnZi | Op::Ld128putcsMmmnZi => {
                 self.load_weights(inst, mem)?;
                 cost = a.sup_putcs;
+                self.weights_ready = issue + u64::from(a.sup_putcs + a.sup_cwei_ready);
             }
             Op::RunMmmnZi | Op::RunallMmmnZi => {
                 cost = a.sup_launch;

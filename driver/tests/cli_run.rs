@@ -1,0 +1,192 @@
+//! `ipucc run` and its neighbours, as a user calls them.
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn root() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn ipucc() -> Command {
+    let mut command = Command::cargo_bin("ipucc").expect("the binary is built");
+    command.current_dir(root());
+    command
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = ipucc().args(arguments).output().expect("runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+#[test]
+fn the_perceptron_runs_on_64_tiles_as_predicted() {
+    let report = json(&[
+        "run",
+        "examples/mlp.ir",
+        "--tiles",
+        "64",
+        "--check",
+        "--json",
+    ]);
+    assert!(report["tiles_computing"].as_u64() >= Some(60), "{report}");
+    assert_eq!(report["predicted_cycles"], report["simulated_cycles"]);
+    assert_eq!(report["outputs"][0]["ok"], true);
+    assert_eq!(report["outputs"][0]["shape"], serde_json::json!([64, 128]));
+}
+
+#[test]
+fn the_perceptron_runs_on_a_whole_chip() {
+    let report = json(&["run", "examples/mlp.ir", "--check", "--json"]);
+    assert_eq!(report["predicted_cycles"], report["simulated_cycles"]);
+    assert_eq!(report["outputs"][0]["ok"], true);
+}
+
+#[test]
+fn both_ways_of_abstaining_give_the_same_numbers() {
+    for mode in ["per-phase", "advance"] {
+        let report = json(&[
+            "run",
+            "examples/mlp.ir",
+            "--tiles",
+            "200",
+            "--abstain",
+            mode,
+            "--check",
+            "--json",
+        ]);
+        assert_eq!(report["outputs"][0]["ok"], true, "{mode}");
+    }
+}
+
+#[test]
+fn digits_are_classified_as_onnxruntime_does() {
+    let report = json(&[
+        "run",
+        "examples/digits/digits.onnx",
+        "--tiles",
+        "40",
+        "--inputs",
+        "image=examples/digits/images.npy",
+        "--labels",
+        "examples/digits/labels.npy",
+        "--answers",
+        "examples/digits/answers.npy",
+        "--json",
+    ]);
+    assert!(report["accuracy"].as_f64() >= Some(0.97), "{report}");
+    assert_eq!(report["accuracy"], report["reference_accuracy"]);
+}
+
+#[test]
+fn a_package_runs_without_its_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let package = folder.path().join("mlp.ipupkg");
+    ipucc()
+        .args(["build", "examples/mlp.ir", "--tiles", "16", "-o"])
+        .arg(&package)
+        .assert()
+        .success();
+    let (a, b) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    ipucc()
+        .arg("run")
+        .arg(&package)
+        .arg("--output")
+        .arg(format!("y={}", a.display()))
+        .assert()
+        .success();
+    ipucc()
+        .args(["run", "examples/mlp.ir", "--tiles", "16", "--output"])
+        .arg(format!("y={}", b.display()))
+        .assert()
+        .success();
+    assert_eq!(
+        std::fs::read(a).expect("written"),
+        std::fs::read(b).expect("written")
+    );
+}
+
+#[test]
+fn errors_say_what_to_do_and_exit_with_1() {
+    for (arguments, words) in [
+        (vec!["run", "examples/nothing.ir"], "nothing.ir"),
+        (vec!["run", "examples/mlp.ir", "--tiles", "0"], "1 to 1472"),
+        (
+            vec!["run", "examples/mlp.ir", "--tiles", "1"],
+            "out of memory",
+        ),
+        (
+            vec!["run", "examples/mlp.ir", "--assume", "sup_nothing=1"],
+            "sup_nothing",
+        ),
+        (
+            vec![
+                "run",
+                "examples/mlp.ir",
+                "--input",
+                "z=examples/digits/labels.npy",
+            ],
+            "no such input",
+        ),
+        (vec!["check", "examples/digits/train.py"], "module"),
+        (vec!["explain", "T999"], "T001"),
+        (
+            vec!["opt", "examples/mlp.ir", "--dump-after", "nothing"],
+            "no pass",
+        ),
+    ] {
+        let output = ipucc().args(&arguments).output().expect("runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
+        assert!(text.contains(words), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn a_changed_assumption_in_a_package_run_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let package = folder.path().join("mlp.ipupkg");
+    ipucc()
+        .args(["build", "examples/mlp.ir", "--tiles", "16", "-o"])
+        .arg(&package)
+        .assert()
+        .success();
+    ipucc()
+        .arg("run")
+        .arg(&package)
+        .args(["--assume", "sup_barrier=150"])
+        .assert()
+        .code(2);
+}
+
+#[test]
+fn every_pass_is_dumped() {
+    let output = ipucc()
+        .args([
+            "opt",
+            "examples/mlp.ir",
+            "--tiles",
+            "64",
+            "--dump-after=all",
+        ])
+        .output()
+        .expect("runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for pass in [
+        "canonicalize",
+        "cse",
+        "dce",
+        "partition",
+        "schedule",
+        "sram",
+    ] {
+        assert!(
+            text.contains(&format!("// after {pass}\n")),
+            "{pass} is missing"
+        );
+    }
+}
