@@ -1,31 +1,47 @@
-//! `ipucc fmt`: print a module in its standard form.
+//! `ipucc fmt`: program text in its one layout; comments are kept.
 
-use super::{Failure, Outcome, complain, print, read_text};
-use clap::Args as ClapArgs;
+use super::{Failure, Outcome, complain, print, read_text, write_file};
 use ipucc_tensor::text;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Print a text module in its standard form.
-///
-/// Comments are not kept yet, so files that hold some are refused.
-#[derive(ClapArgs)]
+/// Print program text in its one layout; comments are kept.
+#[derive(clap::Args)]
 pub struct Args {
-    /// The module.
-    file: PathBuf,
+    /// The files; `-` reads standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write the files instead of printing them.
+    #[arg(long, conflicts_with = "check")]
+    write: bool,
+    /// Print nothing; exit code 1 if a file is laid out otherwise.
+    #[arg(long)]
+    check: bool,
 }
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    let source = read_text(&args.file)?;
-    let name = args.file.display().to_string();
-    let module = text::parse(&source).map_err(|faults| {
-        complain(&text::render(&name, &source, &faults));
-        Failure::Reported
-    })?;
-    if source.lines().any(|line| line.contains("//")) {
-        return Err(Failure::user(format!(
-            "{name}: holds comments, which formatting would drop; this is not supported yet"
-        )));
+    let mut failed = false;
+    for path in &args.files {
+        let source = read_text(path)?;
+        let name = path.display().to_string();
+        match text::format(&source) {
+            Err(faults) => {
+                complain(&text::render(&name, &source, &faults));
+                failed = true;
+            }
+            Ok(formatted) if args.check => {
+                if formatted != source {
+                    complain(&format!("{name}: is laid out otherwise\n"));
+                    failed = true;
+                }
+            }
+            Ok(formatted) if !args.write || path == Path::new("-") => print(formatted)?,
+            Ok(formatted) if formatted != source => write_file(path, formatted.as_bytes())?,
+            Ok(_) => {}
+        }
     }
-    print(text::print(&module))
+    if failed {
+        return Err(Failure::Reported);
+    }
+    Ok(())
 }

@@ -1,10 +1,10 @@
-//! `ipucc explain`, `ipucc passes`, `ipucc ops`: what there is, in words.
+//! `ipucc explain`, `ipucc passes`: what there is, in words.
 
 use super::opt::LATER;
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
 use ipucc_passes::PASSES;
-use ipucc_tensor::text::{CODES, operation_names};
+use ipucc_tensor::text::CODES;
 
 /// Explain an error code.
 #[derive(ClapArgs)]
@@ -43,13 +43,4 @@ pub fn passes(_: PassesArgs) -> Outcome {
         out.push_str(&format!("{name:<14}{about}\n"));
     }
     print(out)
-}
-
-/// List the operations of the tensor language.
-#[derive(ClapArgs)]
-pub struct OpsArgs {}
-
-/// Lists the operations.
-pub fn ops(_: OpsArgs) -> Outcome {
-    print(operation_names().join("\n") + "\n")
 }

@@ -11,6 +11,7 @@ mod eval;
 mod exchange;
 mod fmt;
 mod listing;
+mod ops;
 mod opt;
 mod rows;
 mod run;
@@ -39,7 +40,7 @@ pub enum Command {
     Vectors(vectors::Args),
     Explain(listing::ExplainArgs),
     Passes(listing::PassesArgs),
-    Ops(listing::OpsArgs),
+    Ops(ops::Args),
 }
 
 impl Command {
@@ -59,7 +60,7 @@ impl Command {
             Command::Vectors(args) => vectors::run(args),
             Command::Explain(args) => listing::explain(args),
             Command::Passes(args) => listing::passes(args),
-            Command::Ops(args) => listing::ops(args),
+            Command::Ops(args) => ops::run(args),
         }
     }
 }

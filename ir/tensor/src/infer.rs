@@ -1,5 +1,7 @@
 //! Result types of operations, and what is wrong when there are none.
 
+mod window;
+
 use crate::op::{BinaryOp, Op, ReduceKind, UnaryOp};
 use crate::ty::{MAX_RANK, Shape, TensorType};
 use ipucc_chip::ScalarType;
@@ -42,6 +44,13 @@ impl Op {
             Op::LayerNorm { .. } => "layer_norm",
             Op::RmsNorm { .. } => "rms_norm",
             Op::Gelu { .. } => "gelu",
+            Op::Scatter { .. } => "scatter",
+            Op::CumSum { .. } => "cumsum",
+            Op::Conv { .. } => "conv",
+            Op::Pool { .. } => "pool",
+            Op::Quantize { .. } => "quantize",
+            Op::Dequantize { .. } => "dequantize",
+            Op::Attention { .. } => "attention",
             Op::Weight(_) => "weight",
             Op::Constant { .. } => "constant",
         }
@@ -50,15 +59,18 @@ impl Op {
     /// Number of operands; `None` if any number goes.
     pub fn arity(&self) -> Option<usize> {
         Some(match self {
-            Op::Concat(_) => return None,
+            Op::Concat(_) | Op::Quantize { .. } | Op::Dequantize { .. } | Op::Attention { .. } => {
+                return None;
+            }
             Op::Iota { .. } | Op::Weight(_) | Op::Constant { .. } => 0,
             Op::Binary(_)
             | Op::Compare(_)
             | Op::Pad { .. }
             | Op::Gather { .. }
+            | Op::Conv { .. }
             | Op::Dot { .. }
             | Op::RmsNorm { .. } => 2,
-            Op::Select | Op::Clamp | Op::LayerNorm { .. } => 3,
+            Op::Select | Op::Clamp | Op::Scatter { .. } | Op::LayerNorm { .. } => 3,
             _ => 1,
         })
     }
@@ -80,6 +92,14 @@ impl Op {
             }
             None if operands.is_empty() => return fail("takes at least one operand".into()),
             _ => {}
+        }
+        if let Some((least, most)) = window::optional_operands(self)
+            && !(least..=most).contains(&operands.len())
+        {
+            return fail(format!(
+                "takes {least} or {most} operands, {} given",
+                operands.len()
+            ));
         }
         let result = self.result(operands).map_err(|message| TypeError {
             op: self.name(),
@@ -427,6 +447,46 @@ impl Op {
                 float(&operands[0])?;
                 Ok(operands[0].clone())
             }
+            Op::Scatter { axis, .. } => window::scatter(axis_in(*axis, &operands[0])?, operands),
+            Op::CumSum { axis, .. } => {
+                let ty = &operands[0];
+                axis_in(*axis, ty)?;
+                if ty.element == ScalarType::I1 {
+                    return Err(format!("needs a number type, not {ty}"));
+                }
+                Ok(ty.clone())
+            }
+            Op::Conv {
+                window,
+                groups,
+                accumulate,
+                result,
+            } => window::conv(
+                window,
+                *groups,
+                *accumulate,
+                *result,
+                &operands[0],
+                &operands[1],
+            ),
+            Op::Pool { kind, size, window } => window::pool(*kind, size, window, &operands[0]),
+            Op::Quantize { to, axis } => {
+                float(&operands[0])?;
+                if operands[1].element != operands[0].element {
+                    return Err(format!(
+                        "scale is {}, expected the element type of {}",
+                        operands[1], operands[0]
+                    ));
+                }
+                let result = operands[0].with_element(*to);
+                window::check_scale(&result, &operands[1..], *axis)?;
+                Ok(result)
+            }
+            Op::Dequantize { axis } => {
+                window::check_scale(&operands[0], &operands[1..], *axis)?;
+                Ok(operands[0].with_element(operands[1].element))
+            }
+            Op::Attention { .. } => window::attention(operands),
             Op::Weight(name) => Err(format!("the type of weight `{name}` stands in its module")),
             Op::Constant {
                 element,

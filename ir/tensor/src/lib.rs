@@ -1,6 +1,7 @@
 //! The tensor language: typed SSA functions over statically shaped tensors, plus named weights.
 
 mod builder;
+pub mod docs;
 mod infer;
 pub mod interp;
 mod module;
@@ -13,5 +14,5 @@ pub use infer::TypeError;
 pub use module::{
     Def, Function, Inst, InstData, Module, Port, Span, Value, ValueData, Weight, WeightSource,
 };
-pub use op::{Axes, BinaryOp, CompareOp, Op, ReduceKind, UnaryOp};
+pub use op::{Axes, BinaryOp, CompareOp, Op, PoolKind, ReduceKind, ScatterKind, UnaryOp, Window};
 pub use ty::{MAX_RANK, Shape, TensorType};

@@ -137,6 +137,48 @@ named! {
     }
 }
 
+named! {
+    /// What `pool` computes.
+    PoolKind {
+        /// Greatest element of the window (padding is not looked at); NaN if any is.
+        Max = "max",
+        /// Mean of the elements of the window (padding is not counted).
+        Average = "average",
+        /// Mean over the whole window, padding counted as zeros.
+        AverageWithPadding = "average_with_padding",
+    }
+}
+
+named! {
+    /// What `scatter` does with the element that an update hits.
+    ScatterKind {
+        /// Replaces it; of several updates of one element the last counts.
+        Update = "update",
+        /// Adds to it, in row-major order of the updates.
+        Add = "add",
+        /// Multiplies it.
+        Mul = "mul",
+        /// Takes the smaller.
+        Min = "min",
+        /// Takes the larger.
+        Max = "max",
+    }
+}
+
+/// Strides, padding and dilation of a window that slides over the spatial axes (those from 2 on):
+/// one entry per spatial axis in each list.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Window {
+    /// Steps of the window, in elements.
+    pub strides: Shape,
+    /// Padding before the first element.
+    pub low: Shape,
+    /// Padding behind the last element.
+    pub high: Shape,
+    /// Distance between neighbouring taps of the window.
+    pub dilation: Shape,
+}
+
 /// Axis numbers.
 pub type Axes = SmallVec<[u8; 4]>;
 
@@ -191,6 +233,14 @@ pub enum Op {
         /// The axis that indices select from.
         axis: u8,
     },
+    /// Operands data, indices (i32), updates: data with the slices at the indices combined with
+    /// those of the updates. Negative indices count from the end, others out of range hit nothing.
+    Scatter {
+        /// The axis that indices select from.
+        axis: u8,
+        /// How an update meets what is there.
+        kind: ScatterKind,
+    },
     /// Counts along an axis: 0, 1, 2, ...
     Iota {
         /// Element type of the result.
@@ -220,6 +270,15 @@ pub enum Op {
         /// Keep the axis with extent 1.
         keep: bool,
     },
+    /// Running sum along an axis; floats accumulate in f32.
+    CumSum {
+        /// The axis.
+        axis: u8,
+        /// An element's own value is not part of its sum.
+        exclusive: bool,
+        /// From the last element to the first.
+        reverse: bool,
+    },
     /// Product of two tensors: batch axes pairwise, contracted axes pairwise summed; the result has
     /// the batch axes, then the free axes of the left, then those of the right operand.
     Dot {
@@ -235,6 +294,26 @@ pub enum Op {
         accumulate: ScalarType,
         /// Element type of the result.
         result: ScalarType,
+    },
+    /// Convolution of x `[n, c, spatial..]` with w `[o, c / groups, window..]`; 1 to 3 spatial axes.
+    Conv {
+        /// Strides, padding, dilation.
+        window: Window,
+        /// Number of channel groups.
+        groups: u32,
+        /// Type in which products are summed.
+        accumulate: ScalarType,
+        /// Element type of the result.
+        result: ScalarType,
+    },
+    /// Combines the elements of a window that slides over the axes from 2 on.
+    Pool {
+        /// What is computed.
+        kind: PoolKind,
+        /// Extent of the window per spatial axis.
+        size: Shape,
+        /// Strides, padding, dilation.
+        window: Window,
     },
     /// `exp(x - max) / sum(exp(x - max))` along an axis.
     Softmax(u8),
@@ -252,6 +331,27 @@ pub enum Op {
     Gelu {
         /// The tanh form instead of erf.
         tanh: bool,
+    },
+    /// Operands x (float), scale [, zero point]: `round(x / scale) + zero`, saturated. Scale and zero
+    /// point have rank 0, or one element per index of `axis`.
+    Quantize {
+        /// Integer type of the result.
+        to: ScalarType,
+        /// The axis along which scale and zero point vary.
+        axis: Option<u8>,
+    },
+    /// Operands q, scale [, zero point]: `(q - zero) * scale`, of the scale's element type.
+    Dequantize {
+        /// The axis along which scale and zero point vary.
+        axis: Option<u8>,
+    },
+    /// `softmax(q k^T * scale + mask) v`; operands q `[.., sq, d]`, k `[.., sk, d]`, v `[.., sk, dv]`
+    /// [, mask].
+    Attention {
+        /// Factor of the scores as f32 bits; `None`: 1 / sqrt(d).
+        scale: Option<u32>,
+        /// Query i sees the keys up to `i + sk - sq` only.
+        causal: bool,
     },
     /// A named weight of the module.
     Weight(String),

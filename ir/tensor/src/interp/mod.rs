@@ -6,6 +6,7 @@
 mod bound;
 mod ops;
 mod tensor;
+mod window;
 
 pub use bound::{bound, carried};
 pub use ops::eval_op;

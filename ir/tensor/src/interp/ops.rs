@@ -1,6 +1,7 @@
 //! What every operation computes.
 
 use super::tensor::Tensor;
+use super::window;
 use crate::op::{BinaryOp, CompareOp, Op, ReduceKind, UnaryOp};
 use crate::ty::TensorType;
 use ipucc_chip::ScalarType;
@@ -199,6 +200,19 @@ pub fn eval_op(op: &Op, operands: &[&Tensor], ty: &TensorType) -> Tensor {
                 data: data.repeat(repeats),
             }
         }
+        Op::Scatter { axis, kind } => window::scatter(*axis as usize, *kind, operands, ty),
+        Op::CumSum {
+            axis,
+            exclusive,
+            reverse,
+        } => window::cumsum(*axis as usize, *exclusive, *reverse, operands[0], ty),
+        Op::Conv { window, groups, .. } => {
+            window::conv(window, *groups, operands[0], operands[1], ty)
+        }
+        Op::Pool { kind, size, window } => window::pool(*kind, size, window, operands[0], ty),
+        Op::Quantize { axis, .. } => window::quantize(*axis, operands, ty),
+        Op::Dequantize { axis } => window::dequantize(*axis, operands, ty),
+        Op::Attention { scale, causal } => window::attention(*scale, *causal, operands, ty),
         // Typed and evaluated by the module that holds it.
         Op::Weight(_) => Tensor {
             ty: ty.clone(),
@@ -429,7 +443,7 @@ fn convert(x: &Tensor, ty: &TensorType) -> Tensor {
     Tensor::from_ints(ty.clone(), &x.to_ints())
 }
 
-fn flatten(shape: &[u32], index: &[u32]) -> usize {
+pub(super) fn flatten(shape: &[u32], index: &[u32]) -> usize {
     shape
         .iter()
         .zip(index)
@@ -437,7 +451,7 @@ fn flatten(shape: &[u32], index: &[u32]) -> usize {
 }
 
 /// Calls with the flat position and the index of every element, last axis fastest.
-fn for_each_index(shape: &[u32], mut visit: impl FnMut(usize, &[u32])) {
+pub(super) fn for_each_index(shape: &[u32], mut visit: impl FnMut(usize, &[u32])) {
     let count: usize = shape.iter().map(|&e| e as usize).product();
     let mut index = vec![0u32; shape.len()];
     for flat in 0..count {

@@ -11,11 +11,13 @@
 //! }
 //! ```
 
+mod format;
 mod lex;
 mod ops;
 mod parse;
 mod print;
 
+pub use format::format;
 pub use parse::parse;
 pub use print::print;
 

@@ -1,6 +1,8 @@
 //! Operations and their attributes: between [`Op`] and text.
 
-use crate::op::{Axes, BinaryOp, CompareOp, Op, ReduceKind, UnaryOp};
+use crate::op::{
+    Axes, BinaryOp, CompareOp, Op, PoolKind, ReduceKind, ScatterKind, UnaryOp, Window,
+};
 use crate::ty::TensorType;
 use indexmap::IndexMap;
 use ipucc_chip::ScalarType;
@@ -45,6 +47,13 @@ pub fn names() -> Vec<&'static str> {
         "layer_norm",
         "rms_norm",
         "gelu",
+        "scatter",
+        "cumsum",
+        "conv",
+        "pool",
+        "quantize",
+        "dequantize",
+        "attention",
         "weight",
         "constant",
     ]);
@@ -121,6 +130,31 @@ pub fn build(
             }
             Some(_) => Err("`epsilon` must be a number".into()),
         }
+    };
+    let word = |key: &str| match attributes.get(key) {
+        None => Ok(None),
+        Some(Attribute::Word(word)) => Ok(Some(word.as_str())),
+        Some(_) => Err(format!("`{key}` must be a word")),
+    };
+    let truth = |key: &str| match word(key)? {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => Err(format!("`{key}` is true or false, not {other}")),
+    };
+    let optional_axis =
+        || -> Result<Option<u8>, String> { attributes.contains_key("axis").then(axis).transpose() };
+    let window = || -> Result<Window, String> {
+        let spatial = ty.rank().saturating_sub(2);
+        let entries = |key: &str, default: u32| match attributes.contains_key(key) {
+            true => unsigned(key),
+            false => Ok(smallvec::SmallVec::from_elem(default, spatial)),
+        };
+        Ok(Window {
+            strides: entries("strides", 1)?,
+            low: entries("low", 0)?,
+            high: entries("high", 0)?,
+            dilation: entries("dilation", 1)?,
+        })
     };
     if let Some(op) = UnaryOp::ALL.iter().find(|op| op.name() == name) {
         return Ok(Op::Unary(*op));
@@ -214,6 +248,76 @@ pub fn build(
         "gelu" => Op::Gelu {
             tanh: matches!(attributes.get("form"), Some(Attribute::Word(word)) if word == "tanh"),
         },
+        "scatter" => Op::Scatter {
+            axis: axis()?,
+            kind: match word("kind")? {
+                None => ScatterKind::Update,
+                Some(word) => *ScatterKind::ALL
+                    .iter()
+                    .find(|kind| kind.name() == word)
+                    .ok_or_else(|| format!("`kind` is update, add, mul, min or max, not {word}"))?,
+            },
+        },
+        "cumsum" => Op::CumSum {
+            axis: axis()?,
+            exclusive: truth("exclusive")?,
+            reverse: truth("reverse")?,
+        },
+        "conv" => {
+            let default = if ty.element.is_float() {
+                ScalarType::F32
+            } else {
+                ty.element
+            };
+            Op::Conv {
+                window: window()?,
+                groups: match attributes.get("groups") {
+                    None => 1,
+                    Some(Attribute::Number(text)) => {
+                        text.parse().map_err(|_| format!("groups `{text}`"))?
+                    }
+                    Some(_) => return Err("`groups` must be a number".into()),
+                },
+                accumulate: match word("accumulate")? {
+                    None => default,
+                    Some(word) => word
+                        .parse()
+                        .map_err(|()| format!("`accumulate` is no element type: {word}"))?,
+                },
+                result: ty.element,
+            }
+        }
+        "pool" => Op::Pool {
+            kind: match word("kind")? {
+                None => return Err("attribute `kind` is missing".into()),
+                Some(word) => *PoolKind::ALL
+                    .iter()
+                    .find(|kind| kind.name() == word)
+                    .ok_or_else(|| {
+                        format!("`kind` is max, average or average_with_padding, not {word}")
+                    })?,
+            },
+            size: unsigned("size")?,
+            window: window()?,
+        },
+        "quantize" => Op::Quantize {
+            to: ty.element,
+            axis: optional_axis()?,
+        },
+        "dequantize" => Op::Dequantize {
+            axis: optional_axis()?,
+        },
+        "attention" => Op::Attention {
+            scale: match attributes.get("scale") {
+                None => None,
+                Some(Attribute::Number(text)) => {
+                    let value: f32 = text.parse().map_err(|_| format!("scale `{text}`"))?;
+                    Some(value.to_bits())
+                }
+                Some(_) => return Err("`scale` must be a number".into()),
+            },
+            causal: truth("causal")?,
+        },
         other => return Err(format!("there is no operation `{other}`")),
     })
 }
@@ -224,6 +328,15 @@ pub fn attributes(op: &Op) -> String {
         let all: Vec<String> = values.iter().map(ToString::to_string).collect();
         format!("[{}]", all.join(", "))
     }
+    let window_text = |window: &Window| {
+        format!(
+            "strides = {}, low = {}, high = {}, dilation = {}",
+            list(&window.strides),
+            list(&window.low),
+            list(&window.high),
+            list(&window.dilation)
+        )
+    };
     let float = |bits: u32| format!("{:?}", f32::from_bits(bits));
     match op {
         Op::Broadcast { axes, .. } | Op::Reverse(axes) => format!("axes = {}", list(axes)),
@@ -266,6 +379,45 @@ pub fn attributes(op: &Op) -> String {
         }
         Op::LayerNorm { epsilon } | Op::RmsNorm { epsilon } => {
             format!("epsilon = {}", float(*epsilon))
+        }
+        Op::Scatter { axis, kind } => format!("axis = {axis}, kind = {}", kind.name()),
+        Op::CumSum {
+            axis,
+            exclusive,
+            reverse,
+        } => format!(
+            "axis = {axis}{}{}",
+            if *exclusive { ", exclusive = true" } else { "" },
+            if *reverse { ", reverse = true" } else { "" }
+        ),
+        Op::Conv {
+            window,
+            groups,
+            accumulate,
+            ..
+        } => format!(
+            "{}, groups = {groups}, accumulate = {accumulate}",
+            window_text(window)
+        ),
+        Op::Pool { kind, size, window } => format!(
+            "kind = {}, size = {}, {}",
+            kind.name(),
+            list(size),
+            window_text(window)
+        ),
+        Op::Quantize {
+            axis: Some(axis), ..
+        }
+        | Op::Dequantize { axis: Some(axis) } => format!("axis = {axis}"),
+        Op::Attention { scale, causal } => {
+            let mut parts = Vec::new();
+            if let Some(scale) = scale {
+                parts.push(format!("scale = {}", float(*scale)));
+            }
+            if *causal {
+                parts.push("causal = true".to_owned());
+            }
+            parts.join(", ")
         }
         Op::Gelu { tanh: true } => "form = tanh".into(),
         _ => String::new(),
