@@ -237,7 +237,7 @@ fn select_clamps() {
 #[test]
 fn broadcasts_of_rows_columns_and_scalars() {
     for element in TYPES {
-        for (rows, columns) in [
+        let mut shapes = vec![
             (1, 4),
             (2, 8),
             (3, 12),
@@ -250,7 +250,11 @@ fn broadcasts_of_rows_columns_and_scalars() {
             (64, 8),
             (9, 2),
             (40, 6),
-        ] {
+        ];
+        let mut random = Random(80);
+        let mut below = |n: u64| 1 + (random.next() % n) as u32;
+        shapes.extend((0..40).map(|_| (below(50), 2 * below(40))));
+        for (rows, columns) in shapes {
             let mut random = Random(u64::from(rows * 1000 + columns));
             let x = random.integers(rows * columns, 8);
             let bias = random.integers(columns, 8);

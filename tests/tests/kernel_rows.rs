@@ -5,7 +5,7 @@ mod support;
 
 use ipucc_chip::ScalarType;
 use ipucc_tile::Layout;
-use ipucc_tile::kernel::{Copy, CopyDim, Gather, Kernel, Reduce, ReduceKind, Rows};
+use ipucc_tile::kernel::{Copy, CopyDim, Fill, Gather, Kernel, Reduce, ReduceKind, Rows};
 use smallvec::smallvec;
 use support::{Bench, Random, close, padded, unit_of};
 
@@ -307,14 +307,18 @@ fn reductions_of_columns() {
 #[test]
 fn gather() {
     let element = ScalarType::F32;
-    for (count, first, rows, columns) in [
+    let mut shapes = vec![
         (1, 0, 1, 2),
         (5, 3, 4, 1),
         (6, 10, 20, 8),
         (13, 0, 7, 5),
         (30, 100, 50, 96),
         (7, 2, 3, 33),
-    ] {
+    ];
+    let mut random = Random(77);
+    let mut below = |n: u64| 1 + (random.next() % n) as u32;
+    shapes.extend((0..50).map(|_| (below(40), below(60) - 1, below(50), below(70))));
+    for (count, first, rows, columns) in shapes {
         let mut random = Random(u64::from(count * 100 + columns));
         let table = random.values(rows * columns, element, 1.0);
         let indices: Vec<f64> = (0..count)
@@ -354,7 +358,7 @@ fn gather() {
 fn copies() {
     let element = ScalarType::F32;
     // Transposes of words, and blocks.
-    for (rows, columns, block) in [
+    let mut shapes = vec![
         (2, 3, 1),
         (5, 7, 1),
         (16, 16, 1),
@@ -364,7 +368,11 @@ fn copies() {
         (1, 1, 64),
         (8, 1, 256),
         (7, 30, 2),
-    ] {
+    ];
+    let mut random = Random(78);
+    let mut below = |n: u64| 1 + (random.next() % n) as u32;
+    shapes.extend((0..50).map(|_| (below(30), below(30), below(9))));
+    for (rows, columns, block) in shapes {
         let count = rows * columns * block;
         let x = Random(u64::from(count)).values(count, element, 1.0);
         let mut bench = Bench::new();
@@ -399,5 +407,21 @@ fn copies() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn fills() {
+    let mut random = Random(79);
+    let sizes = (1..26)
+        .map(|n| 2 * n)
+        .chain((0..30).map(|_| 2 * (1 + (random.next() % 4000) as u32)));
+    for words in sizes {
+        let mut bench = Bench::new();
+        let vy = bench.output(ScalarType::F32, &[words], Layout::row(1));
+        let word = 1.5f32.to_bits();
+        bench.call(Kernel::Fill(Fill { words, word }), &[vy]);
+        let found = bench.run().values;
+        assert!(found.iter().all(|&v| v == 1.5), "{words} words");
     }
 }
