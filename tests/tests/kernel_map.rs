@@ -47,11 +47,15 @@ fn run(count: u32, element: ScalarType, x: &[f64], y: &[f64], nodes: Vec<Expr>) 
     bench.run().values
 }
 
+/// Reference functions.
+type Binary = fn(f64, f64) -> f64;
+type Unary = fn(f64) -> f64;
+
 const COUNTS: [u32; 14] = [1, 2, 3, 5, 8, 11, 23, 24, 25, 47, 96, 97, 200, 1001];
 
 #[test]
 fn binary_operations() {
-    let ops: [(BinaryOp, fn(f64, f64) -> f64); 6] = [
+    let ops: [(BinaryOp, Binary); 6] = [
         (BinaryOp::Add, |x, y| x + y),
         (BinaryOp::Sub, |x, y| x - y),
         (BinaryOp::Mul, |x, y| x * y),
@@ -92,7 +96,7 @@ fn binary_operations() {
 fn unary_operations() {
     // Function, domain, slope bound of the result per rounding of the argument is not needed: one
     // instruction each, within 1.5 to 2.5 ulp for f32 (`isa/ops_f32_int.md` 5.2).
-    let ops: [(UnaryOp, f64, f64, fn(f64) -> f64); 13] = [
+    let ops: [(UnaryOp, f64, f64, Unary); 13] = [
         (UnaryOp::Neg, -4.0, 4.0, |x| -x),
         (UnaryOp::Abs, -4.0, 4.0, f64::abs),
         (UnaryOp::Exp, -4.0, 4.0, f64::exp),
@@ -380,4 +384,44 @@ fn prediction_follows_the_assumptions() {
     }
     assert!(seen[1] > seen[0], "slower exponentials: {seen:?}");
     assert!(seen[2] > seen[0], "slower launches: {seen:?}");
+}
+
+#[test]
+fn bias_over_panels() {
+    // Panels of 16 columns, [n / 16][m][16], and a bias per column: three axes that do not join.
+    for element in TYPES {
+        for (panels, rows) in [(2, 2), (9, 3), (40, 2), (3, 30), (6, 6), (1, 5), (17, 1)] {
+            let count = panels * rows * 16;
+            let mut random = Random(u64::from(count));
+            let x = random.integers(count, 8);
+            let bias = random.integers(panels * 16, 8);
+            let mut bench = Bench::new();
+            let vx = bench.input("x", element, &[count], Layout::row(1), &x);
+            let vb = bench.input("b", element, &[panels * 16], Layout::row(1), &bias);
+            let vy = bench.output(element, &[count], Layout::row(1));
+            let full = access(element, &[rows * 16, 16, 1]);
+            let map = Map {
+                extents: smallvec![panels, rows, 16],
+                inputs: smallvec![full.clone(), access(element, &[16, 0, 1])],
+                output: full,
+                nodes: vec![
+                    Expr::Input(0),
+                    Expr::Input(1),
+                    Expr::Binary(BinaryOp::Add, 0, 1),
+                    Expr::Constant(0, element),
+                    Expr::Binary(BinaryOp::Max, 2, 3),
+                ],
+            };
+            bench.call(Kernel::Map(map), &[vx, vb, vy]);
+            let found = bench.run().values;
+            for at in 0..count as usize {
+                let (panel, column) = (at / (rows as usize * 16), at % 16);
+                let wanted = (x[at] + bias[panel * 16 + column]).max(0.0);
+                assert_eq!(
+                    found[at], wanted,
+                    "{element} {panels} panels of {rows} rows [{at}]"
+                );
+            }
+        }
+    }
 }

@@ -63,10 +63,11 @@ pub(super) fn generate(
             columns.strides
         )));
     }
-    let rows = match axes.last() {
-        Some(axis) if axis.extent >= DEALT_ROWS => axes.pop(),
-        _ => None,
-    };
+    // The longest of the other axes is dealt to the workers, the rest are launches.
+    let longest = (0..axes.len()).max_by_key(|&index| (axes[index].extent, index));
+    let rows = longest
+        .filter(|&index| axes[index].extent >= DEALT_ROWS)
+        .map(|index| axes.remove(index));
     let outer: u32 = axes.iter().map(|axis| axis.extent).product();
     if outer > MAX_LAUNCHES {
         return Err(no(format!(
