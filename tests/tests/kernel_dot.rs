@@ -137,3 +137,62 @@ fn panels_cost_less_than_published() {
         );
     }
 }
+
+#[test]
+fn accumulating_calls() {
+    // C = A B, then C += D E, on the same buffer.
+    use ScalarType::{F16, F32};
+    for (input, partials) in [(F32, F32), (F16, F16), (F16, F32)] {
+        for (m, n, k) in [
+            (1, 16, 8),
+            (2, 5, 16),
+            (6, 32, 40),
+            (13, 24, 17),
+            (20, 48, 64),
+            (61, 16, 32),
+        ] {
+            let mut random = Random(u64::from(m * 1000 + n * 10 + k));
+            let panel = Dot::input_panel(input);
+            let mut bench = Bench::new();
+            let mut values = Vec::new();
+            let mut data = Vec::new();
+            for round in 0..2 {
+                let a = random.integers(m * k, 4);
+                let b = random.integers(k * n, 4);
+                values.push((
+                    bench.input(&format!("x{round}"), input, &[m, k], lhs(panel), &a),
+                    bench.weight(&format!("w{round}"), input, &[k, n], rhs(panel), &b),
+                ));
+                data.push((a, b));
+            }
+            let y = bench.output(partials, &[m, n], lhs(Dot::result_panel(input, partials)));
+            for (round, &(x, w)) in values.iter().enumerate() {
+                let dot = Dot {
+                    m,
+                    n,
+                    k,
+                    input,
+                    partials,
+                    accumulate: round > 0,
+                };
+                bench.call(Kernel::Dot(dot), &[x, w, y]);
+            }
+            let found = bench.run().values;
+            for i in 0..m {
+                for j in 0..n {
+                    let sum: f64 = data
+                        .iter()
+                        .flat_map(|(a, b)| {
+                            (0..k).map(move |l| a[(i * k + l) as usize] * b[(l * n + j) as usize])
+                        })
+                        .sum();
+                    assert_eq!(
+                        found[(i * n + j) as usize],
+                        sum,
+                        "{input} {m}x{k}x{n} ({i}, {j})"
+                    );
+                }
+            }
+        }
+    }
+}

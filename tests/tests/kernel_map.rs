@@ -303,9 +303,17 @@ fn broadcasts_of_rows_columns_and_scalars() {
 
 #[test]
 fn conversions() {
-    use ScalarType::{F16, F32};
-    for (from, to) in [(F16, F32), (F32, F16), (ScalarType::I32, F32)] {
-        for count in [2, 12, 50, 77] {
+    use ScalarType::{F8E4M3, F8E5M2, F16, F32, I32};
+    for (from, to) in [
+        (F16, F32),
+        (F32, F16),
+        (I32, F32),
+        (F16, F8E4M3),
+        (F16, F8E5M2),
+        (F8E4M3, F16),
+        (F8E5M2, F16),
+    ] {
+        for count in [1, 2, 7, 8, 12, 48, 50, 77, 96, 400, 1001] {
             let x = if from == ScalarType::I32 {
                 Random(3).integers(count, 1000)
             } else {

@@ -109,6 +109,26 @@ fn copy(bytes: u32) -> u64 {
     bench.run().cycles
 }
 
+/// Conversion of halves to f8.
+fn cast(count: u32) -> u64 {
+    let x = Random(7).values(count, F16, 2.0);
+    let mut bench = Bench::new();
+    let vx = bench.input("x", F16, &[count], flat(), &x);
+    let vy = bench.output(ScalarType::F8E4M3, &[count], flat());
+    let access = |element| Access {
+        element,
+        strides: smallvec![1],
+    };
+    let map = Map {
+        extents: smallvec![count],
+        inputs: smallvec![access(F16)],
+        output: access(ScalarType::F8E4M3),
+        nodes: vec![Expr::Input(0), Expr::Convert(ScalarType::F8E4M3, 0)],
+    };
+    bench.call(Kernel::Map(map), &[vx, vy]);
+    bench.run().cycles
+}
+
 fn fill(words: u32) -> u64 {
     let mut bench = Bench::new();
     let vy = bench.output(F32, &[words], flat());
@@ -222,6 +242,7 @@ fn cycles_per_element() {
             4.5,
         ),
         ("copy, 4 bytes", slope(|n| copy(4 * n), 4608, 1), 0.5),
+        ("f16 to f8", slope(cast, 4608, 1), 0.25),
         ("fill, 4 bytes", slope(fill, 4608, 1), 0.5),
         (
             "f16 dot, row and panel",

@@ -1,5 +1,6 @@
 //! The kernels: one type per family, each yielding what it needs, its code and its time.
 
+mod cast;
 mod columns;
 mod copy;
 mod dot;
@@ -84,7 +85,10 @@ pub fn generate_with(
 ) -> Result<Generated, NoKernel> {
     let (text, launches, operands) = match kernel {
         Kernel::Dot(dot) => dot::generate(dot)?,
-        Kernel::Map(map) => map::generate(map, relaxed, assumptions)?,
+        Kernel::Map(map) => match cast::recognise(map) {
+            Some((from, to)) => cast::generate(map, from, to, relaxed, assumptions)?,
+            None => map::generate(map, relaxed, assumptions)?,
+        },
         Kernel::Fill(fill) => fill::generate(fill)?,
         Kernel::Reduce(reduce) => rows::reduce(reduce, assumptions)?,
         Kernel::Softmax(shape) => rows::softmax(*shape, assumptions)?,

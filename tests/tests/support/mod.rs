@@ -51,6 +51,7 @@ pub fn round(value: f64, element: ScalarType) -> f64 {
     match element {
         ScalarType::F16 => f16::from_f64(value).to_f64(),
         ScalarType::F32 => f64::from(value as f32),
+        ScalarType::F8E4M3 | ScalarType::F8E5M2 => decode_f8(encode_f8(value, element), element),
         _ => value,
     }
 }
@@ -70,30 +71,46 @@ fn encode(values: &[f64], element: ScalarType) -> Vec<u8> {
             ScalarType::F16 => f16::from_f64(v).to_le_bytes().to_vec(),
             ScalarType::F32 => (v as f32).to_le_bytes().to_vec(),
             ScalarType::I32 => (v as i32).to_le_bytes().to_vec(),
-            ScalarType::F8E4M3 => vec![encode_f8(v, 3, 8)],
-            ScalarType::F8E5M2 => vec![encode_f8(v, 2, 16)],
+            ScalarType::F8E4M3 | ScalarType::F8E5M2 => vec![encode_f8(v, element)],
             other => panic!("no encoder of {other}"),
         })
         .collect()
 }
 
-/// The code of an f8 value that is exact: a search over all codes but the one that is no number.
-fn encode_f8(value: f64, mantissa: i32, bias: i32) -> u8 {
-    let decode = |code: u8| {
-        let size = i32::from(code & 0x7f);
-        let (exponent, fraction) = (size >> mantissa, size & ((1 << mantissa) - 1));
-        let fraction = f64::from(fraction) / f64::from(1 << mantissa);
-        let size = if exponent == 0 {
-            fraction * 2f64.powi(1 - bias)
-        } else {
-            (1.0 + fraction) * 2f64.powi(exponent - bias)
-        };
-        if code & 0x80 == 0 { size } else { -size }
+/// Mantissa bits and bias of an f8 format.
+fn f8(element: ScalarType) -> (i32, i32) {
+    match element {
+        ScalarType::F8E4M3 => (3, 8),
+        _ => (2, 16),
+    }
+}
+
+/// The value of an f8 code; the code 0x80 is no number.
+pub fn decode_f8(code: u8, element: ScalarType) -> f64 {
+    let (mantissa, bias) = f8(element);
+    if code == 0x80 {
+        return f64::NAN;
+    }
+    let size = i32::from(code & 0x7f);
+    let (exponent, fraction) = (size >> mantissa, size & ((1 << mantissa) - 1));
+    let fraction = f64::from(fraction) / f64::from(1 << mantissa);
+    let size = if exponent == 0 {
+        fraction * 2f64.powi(1 - bias)
+    } else {
+        (1.0 + fraction) * 2f64.powi(exponent - bias)
     };
-    (0..=255)
+    if code & 0x80 == 0 { size } else { -size }
+}
+
+/// The code nearest to a value, the even one of two: a search over all codes.
+pub fn encode_f8(value: f64, element: ScalarType) -> u8 {
+    (0..=255u8)
         .filter(|&code| code != 0x80)
-        .find(|&code| decode(code) == value)
-        .expect("exact in f8")
+        .min_by(|&a, &b| {
+            let far = |code| (decode_f8(code, element) - value).abs();
+            far(a).total_cmp(&far(b)).then((a & 1).cmp(&(b & 1)))
+        })
+        .expect("codes")
 }
 
 fn decode(bytes: &[u8], element: ScalarType) -> Vec<f64> {
@@ -110,6 +127,9 @@ fn decode(bytes: &[u8], element: ScalarType) -> Vec<f64> {
             .iter()
             .map(|c| f64::from(f32::from_le_bytes(*c)))
             .collect(),
+        ScalarType::F8E4M3 | ScalarType::F8E5M2 => {
+            bytes.iter().map(|&code| decode_f8(code, element)).collect()
+        }
         other => panic!("no decoder of {other}"),
     }
 }
