@@ -262,7 +262,7 @@ pub const OPERATIONS: &[Operation] = &[
         names: &["pool"],
         syntax: "%y = pool %x {kind = max, size = [..], strides = [..], low = [..], high = [..], dilation = [..]} : type",
         types: "numbers of shape `[n, c, spatial..]`; averages need floats",
-        semantics: "`max`, `average` (padding is not counted) or `average_with_padding` of a window that slides over the axes from 2 on. Lists as in `conv`.",
+        semantics: "`max`, `average` (padding is not counted) or `average_with_padding` of a window that slides over the axes from 2 on. Lists as in `conv`. A window that covers nothing but padding gives the least number (floats: minus infinity) for `max` and NaN for `average`.",
         example: "%x: tensor<1x2x4x4xf32>|%y = pool %x {kind = average, size = [2, 2], strides = [2, 2]} : tensor<1x2x2x2xf32>|tensor<1x2x2x2xf32>",
         composite: false,
     },

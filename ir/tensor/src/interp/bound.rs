@@ -6,7 +6,7 @@
 //! pass.
 
 use super::tensor::Tensor;
-use crate::op::{Op, ReduceKind};
+use crate::op::{Op, PoolKind, ReduceKind, ScatterKind};
 use ipucc_chip::ScalarType;
 
 /// Unit roundoff of a float type; 0 for integers.
@@ -96,6 +96,70 @@ pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
                 .map(|(sum, v)| 6.0 * n.sqrt() * u * (sum / scale + v * v).sqrt())
                 .collect()
         }
+        Op::Conv { .. } | Op::CumSum { .. } if u > 0.0 => {
+            let square = |tensor: &Tensor| {
+                let squares: Vec<f32> = tensor.to_floats().iter().map(|v| v * v).collect();
+                Tensor::from_floats(tensor.ty.with_element(ScalarType::F32), &squares)
+            };
+            let squares: Vec<Tensor> = operands.iter().map(|tensor| square(tensor)).collect();
+            let squares: Vec<&Tensor> = squares.iter().collect();
+            let ty = result.ty.with_element(ScalarType::F32);
+            let sums = super::eval_op(op, &squares, &ty).to_floats();
+            // Terms of one sum: the taps of a window, or the elements of the axis.
+            let n: f32 = match op {
+                Op::CumSum { axis, .. } => operands[0].ty.shape[*axis as usize] as f32,
+                _ => operands[1].ty.shape[1..]
+                    .iter()
+                    .map(|&e| e as f32)
+                    .product(),
+            };
+            let magnitudes = sums.iter().zip(&values);
+            magnitudes
+                .map(|(sum, v)| 6.0 * n.max(1.0).sqrt() * u * (sum + v * v).sqrt())
+                .collect()
+        }
+        Op::Pool { kind, size, .. } if *kind != PoolKind::Max => {
+            let n: f32 = size.iter().map(|&e| e as f32).product();
+            let squares: Vec<f32> = operands[0].to_floats().iter().map(|v| v * v).collect();
+            let ty = operands[0].ty.with_element(ScalarType::F32);
+            let squares = Tensor::from_floats(ty, &squares);
+            let means = super::eval_op(op, &[&squares], &result.ty.with_element(ScalarType::F32));
+            // The mean of squares is at least the sum of squares over n: of the terms divided by
+            // their number it is the sum of squares at the smallest number, 1.
+            means
+                .to_floats()
+                .iter()
+                .zip(&values)
+                .map(|(mean, v)| 6.0 * n.sqrt() * u * (mean + v * v).sqrt())
+                .collect()
+        }
+        Op::Scatter { axis, kind } if u > 0.0 => match kind {
+            ScatterKind::Add | ScatterKind::Mul => {
+                // The updates that one element can meet: one per index.
+                let n = operands[1].ty.elements() as f32 + 1.0;
+                if *kind == ScatterKind::Mul {
+                    return own(n);
+                }
+                let square = |tensor: &Tensor| {
+                    let squares: Vec<f32> = tensor.to_floats().iter().map(|v| v * v).collect();
+                    Tensor::from_floats(tensor.ty.with_element(ScalarType::F32), &squares)
+                };
+                let (data, updates) = (square(operands[0]), square(operands[2]));
+                let add = Op::Scatter {
+                    axis: *axis,
+                    kind: ScatterKind::Add,
+                };
+                let ty = result.ty.with_element(ScalarType::F32);
+                let sums = super::eval_op(&add, &[&data, operands[1], &updates], &ty);
+                sums.to_floats()
+                    .iter()
+                    .map(|sum| 6.0 * n.sqrt() * u * sum.sqrt())
+                    .collect()
+            }
+            _ => vec![0.0; values.len()],
+        },
+        Op::Dequantize { .. } => own(2.0),
+        Op::Attention { scale, .. } if u > 0.0 => attention(*scale, operands, result, u),
         Op::Unary(_) => own(4.0),
         Op::Binary(_) | Op::Clamp | Op::Convert(_) => own(1.0),
         Op::Gelu { .. } | Op::Softmax(_) => own(16.0),
@@ -120,6 +184,42 @@ pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
         }
         _ => vec![0.0; values.len()],
     }
+}
+
+/// Attention: a rounding of a score moves its weight by as much relative to it as the score moves,
+/// so the magnitudes are those of the scores' products, times the largest value that is weighted.
+fn attention(scale: Option<u32>, operands: &[&Tensor], result: &Tensor, u: f32) -> Vec<f32> {
+    let rank = result.ty.rank();
+    let extent = |tensor: &Tensor, back: usize| tensor.ty.shape[rank - back] as usize;
+    let (sq, d) = (extent(operands[0], 2), extent(operands[0], 1));
+    let (sk, dv) = (extent(operands[1], 2), extent(operands[2], 1));
+    let (q, k, v) = (
+        operands[0].to_floats(),
+        operands[1].to_floats(),
+        operands[2].to_floats(),
+    );
+    let scale = scale.map_or(1.0 / (d as f32).sqrt(), f32::from_bits).abs();
+    let n = (d + sk + 4) as f32;
+    let mut out = Vec::with_capacity(result.ty.elements());
+    for row in 0..q.len().checked_div(d).unwrap_or(0) {
+        let stack = row / sq;
+        let score = (0..sk)
+            .map(|j| {
+                let key = &k[(stack * sk + j) * d..(stack * sk + j + 1) * d];
+                let query = &q[row * d..(row + 1) * d];
+                let sum: f32 = query.iter().zip(key).map(|(a, b)| a * a * b * b).sum();
+                scale * sum.sqrt()
+            })
+            .fold(0.0, f32::max);
+        for column in 0..dv {
+            let most = (0..sk)
+                .map(|j| v[(stack * sk + j) * dv + column].abs())
+                .fold(0.0, f32::max);
+            out.push(6.0 * n.sqrt() * u * most * (1.0 + score * score).sqrt());
+        }
+    }
+    out.resize(result.ty.elements(), 0.0);
+    out
 }
 
 /// How far errors of the operands move the result, per element: 0 where operands are exact.
