@@ -425,3 +425,49 @@ fn fills() {
         assert!(found.iter().all(|&v| v == 1.5), "{words} words");
     }
 }
+
+#[test]
+fn transposes_of_halves() {
+    let element = ScalarType::F16;
+    for (rows, columns) in [
+        (2, 1),
+        (2, 3),
+        (4, 4),
+        (6, 7),
+        (16, 16),
+        (30, 5),
+        (12, 40),
+        (64, 33),
+    ] {
+        let x = Random(u64::from(rows)).values(rows * columns, element, 1.0);
+        let mut bench = Bench::new();
+        let vx = bench.input("x", element, &[rows * columns], Layout::row(1), &x);
+        let vy = bench.output(element, &[rows * columns], Layout::row(1));
+        let copy = Copy {
+            bytes: 2,
+            dims: smallvec![
+                CopyDim {
+                    count: rows,
+                    source_bytes: 2 * columns as i32,
+                    destination_bytes: 2,
+                },
+                CopyDim {
+                    count: columns,
+                    source_bytes: 2,
+                    destination_bytes: 2 * rows as i32,
+                },
+            ],
+        };
+        bench.call(Kernel::Copy(copy), &[vx, vy]);
+        let found = bench.run().values;
+        for i in 0..rows {
+            for j in 0..columns {
+                let (from, to) = (i * columns + j, j * rows + i);
+                assert_eq!(
+                    found[to as usize], x[from as usize],
+                    "{rows}x{columns} ({i}, {j})"
+                );
+            }
+        }
+    }
+}

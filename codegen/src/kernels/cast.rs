@@ -36,7 +36,8 @@ pub(super) fn generate(
         reason: reason.into(),
     };
     let narrow = from == ScalarType::F16 && f8(to);
-    if !narrow && !(f8(from) && to == ScalarType::F16) {
+    let widening = f8(from) && to == ScalarType::F16;
+    if !(narrow || widening) {
         return Err(no(
             "f8 is converted from and to f16 only; hint: go through f16",
         ));

@@ -13,6 +13,8 @@ use std::fmt::Write as _;
 /// Most launches of one call.
 const MAX_LAUNCHES: u32 = 256;
 
+const MANY: &str = "more than 256 launches; hint: fewer, longer dimensions";
+
 pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
     let no = |reason: &str| NoKernel {
         what: format!("copy of {} bytes over {:?}", copy.bytes, copy.dims),
@@ -27,12 +29,37 @@ pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
     if total == 0 || !fits(total) {
         return Err(no("it has no bytes, or more than fit a tile"));
     }
-    if !copy.bytes.is_multiple_of(4) {
-        return Err(no(
-            "pieces of 2 bytes have no kernel; hint: move whole words",
-        ));
-    }
     let mut dims: Vec<CopyDim> = copy.dims.iter().copied().filter(|d| d.count > 1).collect();
+    if copy.bytes == 2 {
+        // Halves are stored in pairs: some dimension must put them side by side.
+        let side = dims
+            .iter()
+            .position(|d| d.destination_bytes == 2 && d.count.is_multiple_of(2));
+        let Some(side) = side else {
+            return Err(no(
+                "halves that do not come to stand side by side in pairs; hint: pad the innermost \
+                 axis of the destination to an even extent",
+            ));
+        };
+        let inner = dims.remove(side);
+        let whole = dims
+            .iter()
+            .all(|d| d.destination_bytes % 4 == 0 && d.source_bytes % 2 == 0);
+        if !whole || inner.source_bytes % 2 != 0 {
+            return Err(no("strides that are not whole words in the destination"));
+        }
+        if dims.is_empty() {
+            dims.push(CopyDim {
+                count: 1,
+                source_bytes: 0,
+                destination_bytes: 0,
+            });
+        }
+        return launches(inner, dims, 2, false).ok_or_else(|| no(MANY));
+    }
+    if !copy.bytes.is_multiple_of(4) {
+        return Err(no("pieces that are neither halves nor whole words"));
+    }
     let strides_by = |unit: i32| {
         dims.iter()
             .all(|d| d.source_bytes % unit == 0 && d.destination_bytes % unit == 0)
@@ -54,20 +81,26 @@ pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
         source_bytes: unit as i32,
         destination_bytes: unit as i32,
     });
+    let contiguous = inner.source_bytes == unit as i32 && inner.destination_bytes == unit as i32;
+    let fast = !relaxed && contiguous && unit == 8;
+    launches(inner, dims, unit, fast).ok_or_else(|| no(MANY))
+}
+
+/// Code for the inner loop and the dimension that is dealt, launches for the rest; `None` if there
+/// are too many.
+fn launches(inner: CopyDim, mut dims: Vec<CopyDim>, unit: u32, fast: bool) -> Option<Made> {
     // The longest other dimension goes to the workers.
     let dealt = dims
         .iter()
         .enumerate()
         .max_by_key(|(index, dim)| (dim.count, usize::MAX - index))
-        .filter(|(_, dim)| dim.count >= 6 || dim.count > inner.count)
+        .filter(|(_, dim)| unit == 2 || dim.count >= 6 || dim.count > inner.count)
         .map(|(index, _)| index);
     let rows = dealt.map(|index| dims.remove(index));
     let outer: u64 = dims.iter().map(|dim| u64::from(dim.count)).product();
     if outer > u64::from(MAX_LAUNCHES) {
-        return Err(no("more than 256 launches; hint: fewer, longer dimensions"));
+        return None;
     }
-    let contiguous = inner.source_bytes == unit as i32 && inner.destination_bytes == unit as i32;
-    let fast = !relaxed && contiguous && unit == 8;
     let (text, turns) = code(inner, rows, unit, fast);
     let launches = (0..outer as u32)
         .map(|point| {
@@ -93,7 +126,7 @@ pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
         needs[0].apart_from = 0b10;
         needs[1].apart_from = 0b01;
     }
-    Ok((text, launches, needs))
+    Some((text, launches, needs))
 }
 
 fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String, [u64; 6]) {
@@ -119,7 +152,7 @@ fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String
     head.bundle(format!("cmpult $m2, $m2, {more}"), "");
     head.bundle("brz $m2, .Lshort", "");
     let mut body = Body::default();
-    let x = body.load(0, unit / 4);
+    let x = body.load(0, (unit / 4).max(1));
     body.store(1, x);
     let access = if fast {
         Access::LoadStore
@@ -130,6 +163,10 @@ fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String
     let line = |out: &mut Worker, pointers: [u32; 2], count: u32| {
         let unit_strides =
             inner.source_bytes == unit as i32 && inner.destination_bytes == unit as i32;
+        if unit == 2 {
+            halves(out, pointers, count);
+            return;
+        }
         match &schedule {
             Some(schedule) if unit_strides => {
                 let walk = Walk {
@@ -193,4 +230,20 @@ fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String
             }
     });
     (text, turns)
+}
+
+/// `count` halves, an even number, `$m6` halves apart: two loads and a store a pair.
+fn halves(out: &mut Worker, [from, to]: [u32; 2], count: u32) {
+    let load = |register: u32| format!("ldb16step $a{register}, $mzero, $m{from}+=, $m6");
+    let store = format!("st32step $a2, $mzero, $m{to}+=, 1");
+    const JOIN: &str = "sort4x16lo $a2, $a0, $a1";
+    out.bundle(load(0), "");
+    out.bundle(load(1), "");
+    out.repeat(count / 2 - 1, |body| {
+        body.bundle(load(0), JOIN);
+        body.bundle(load(1), "");
+        body.bundle(&store, "");
+    });
+    out.bundle("", JOIN);
+    out.bundle(&store, "");
 }
