@@ -42,8 +42,8 @@ struct Tile {
     sends: Vec<(i64, i64, Place, u8)>,
     /// Source selects: event -> source; a neutral at the end of a window that nothing follows.
     selects: BTreeMap<i64, u16>,
-    /// Pointer events.
-    pointers: BTreeMap<i64, Place>,
+    /// Pointer events, with the words that follow.
+    pointers: BTreeMap<i64, (Place, u32)>,
     /// End of the last select window.
     receive_end: i64,
     horizon: i64,
@@ -196,7 +196,7 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
                 state.selects.insert(select + words, NEUTRAL);
                 state
                     .pointers
-                    .insert(fabric::pointer_event(select, row), *to);
+                    .insert(fabric::pointer_event(select, row), (*to, message.words));
                 state.receive_end = select + words;
                 state.horizon = state
                     .horizon
@@ -211,9 +211,24 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
     ))
 }
 
+/// The events of a tile. What follows by itself is left out: a send that continues the one before,
+/// a select of the source that is selected, a pointer to where the pointer already stands.
 fn row(state: Tile) -> RowEvents {
     let mut events: Vec<Event> = Vec::new();
+    let mut sends: Vec<(i64, i64, Place, u8)> = Vec::new();
     for (start, end, from, directions) in state.sends {
+        match sends.last_mut() {
+            Some((first, last, place, same))
+                if *last == start
+                    && *same == directions
+                    && place.plus((*last - *first) as u32 * 4) == from =>
+            {
+                *last = end;
+            }
+            _ => sends.push((start, end, from, directions)),
+        }
+    }
+    for (start, end, from, directions) in sends {
         events.push(Event::Send {
             at: start as u32,
             from,
@@ -224,15 +239,23 @@ fn row(state: Tile) -> RowEvents {
             },
         });
     }
+    let mut selected = NEUTRAL;
     for (at, source) in state.selects {
-        events.push(Event::Select {
-            at: at as u32,
-            source,
-            pair: false,
-        });
+        if source != selected {
+            events.push(Event::Select {
+                at: at as u32,
+                source,
+                pair: false,
+            });
+            selected = source;
+        }
     }
-    for (at, to) in state.pointers {
-        events.push(Event::Pointer { at: at as u32, to });
+    let mut next = None;
+    for (at, (to, words)) in state.pointers {
+        if next != Some(to) {
+            events.push(Event::Pointer { at: at as u32, to });
+        }
+        next = Some(to.plus(words * 4));
     }
     let key = |event: &Event| match *event {
         Event::Send { at, .. } => (at, 0),
