@@ -190,3 +190,50 @@ fn every_pass_is_dumped() {
         );
     }
 }
+
+#[test]
+fn an_encoder_block_runs_and_agrees_with_onnxruntime() {
+    let report = json(&[
+        "run",
+        "tests/models/encoder.onnx",
+        "--tiles",
+        "64",
+        "--input",
+        "x=tests/models/encoder.x.npy",
+        "--check",
+        "--json",
+    ]);
+    assert_eq!(report["predicted_cycles"], report["simulated_cycles"]);
+    assert_eq!(report["outputs"][0]["ok"], true, "{report}");
+
+    // The interpreter that judged it is itself judged by onnxruntime's stored answer: both round
+    // every operation of the block in f32, so they differ by rounding alone.
+    let folder = tempfile::tempdir().expect("a folder");
+    let ours = folder.path().join("y.npy");
+    ipucc()
+        .args([
+            "eval",
+            "tests/models/encoder.onnx",
+            "--input",
+            "x=tests/models/encoder.x.npy",
+        ])
+        .arg("--output")
+        .arg(format!("y={}", ours.display()))
+        .assert()
+        .success();
+    let read = |path: &std::path::Path| -> Vec<f64> {
+        let bytes = std::fs::read(path).expect("a file");
+        let array = ipucc::npy::read(&bytes).expect("an array");
+        let chunks = array.bytes.as_chunks::<4>().0.iter();
+        chunks
+            .map(|chunk| f64::from(f32::from_le_bytes(*chunk)))
+            .collect()
+    };
+    let (a, b) = (
+        read(&ours),
+        read(&root().join("tests/models/encoder.y.npy")),
+    );
+    let dot = |p: &[f64], q: &[f64]| p.iter().zip(q).map(|(x, y)| x * y).sum::<f64>();
+    let cosine = dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt();
+    assert!(1.0 - cosine < 1e-12, "cosine {cosine}");
+}

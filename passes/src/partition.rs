@@ -58,6 +58,9 @@ pub struct Planned {
 
 type TensorValue = ipucc_tensor::Value;
 
+/// Most operations of one fused expression: what the eight vector registers of a worker hold.
+const FUSED_OPERATIONS: u32 = 4;
+
 /// Where a tensor value is.
 #[derive(Clone)]
 enum Home {
@@ -168,7 +171,7 @@ impl Planner<'_> {
     }
 
     fn instruction(&mut self, inst: Inst) -> Result<(), PlanError> {
-        let data = &self.function.insts[inst];
+        let data = self.function.insts[inst].clone();
         let result = data.results[0];
         match &data.op {
             Op::Unary(_)
@@ -178,13 +181,35 @@ impl Planner<'_> {
             | Op::Gelu { .. }
             | Op::Convert(_) => {
                 self.homes.insert(result, Home::Lazy(inst));
+                // An expression too large for the registers is cut at its largest operand.
+                while self.weight_of(result) > FUSED_OPERATIONS {
+                    let operands = data.operands.iter().copied();
+                    let lazy = operands.filter(|&operand| self.weight_of(operand) > 0);
+                    let Some(largest) = lazy.max_by_key(|&operand| self.weight_of(operand)) else {
+                        break;
+                    };
+                    self.materialize(largest, inst)?;
+                }
                 // What several readers want is computed once.
                 if self.uses.get(&result).copied().unwrap_or(0) > 1 {
                     self.materialize(result, inst)?;
                 }
             }
-            Op::Broadcast { .. } | Op::Constant { .. } | Op::Weight(_) => {
+            Op::Broadcast { .. }
+            | Op::Constant { .. }
+            | Op::Weight(_)
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. } => {
                 self.homes.insert(result, Home::Lazy(inst));
+            }
+            Op::Softmax(axis) if usize::from(*axis) + 1 == self.function.ty(result).rank() => {
+                let value = self.rows(inst)?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::LayerNorm { .. } | Op::RmsNorm { .. } => {
+                let value = self.rows(inst)?;
+                self.homes.insert(result, Home::Tiles(value));
             }
             Op::Dot { .. } => {
                 let value = self.dot(inst)?;
@@ -193,6 +218,24 @@ impl Planner<'_> {
             _ => return Err(self.error(inst, "this operation has no plan for the chip yet")),
         }
         Ok(())
+    }
+
+    /// Operations that a lazy value would fuse, the expensive ones counted by their registers.
+    fn weight_of(&self, value: TensorValue) -> u32 {
+        let Some(Home::Lazy(inst)) = self.homes.get(&value) else {
+            return 0;
+        };
+        let data = &self.function.insts[*inst];
+        let own = match &data.op {
+            Op::Unary(ipucc_tensor::UnaryOp::Erf) | Op::Gelu { .. } => FUSED_OPERATIONS,
+            Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Convert(_) => 1,
+            _ => return 0,
+        };
+        own + data
+            .operands
+            .iter()
+            .map(|&operand| self.weight_of(operand))
+            .sum::<u32>()
     }
 
     fn results(&mut self) -> Result<(), PlanError> {
@@ -229,12 +272,12 @@ impl Planner<'_> {
     fn materialize(&mut self, value: TensorValue, at: Inst) -> Result<Value, PlanError> {
         match self.homes.get(&value).cloned() {
             Some(Home::Tiles(found)) => Ok(found),
-            Some(Home::Lazy(inst)) => {
+            Some(Home::Lazy(inst)) if !self.is_view(inst) => {
                 let made = self.elementwise(value, inst)?;
                 self.homes.insert(value, Home::Tiles(made));
                 Ok(made)
             }
-            Some(Home::Param(_)) => {
+            Some(Home::Param(_) | Home::Lazy(_)) => {
                 let ty = self.function.ty(value).clone();
                 let distribution = self.spread(&ty.shape);
                 let layout = row_layout(ty.rank());
@@ -325,38 +368,65 @@ impl Planner<'_> {
             }
             _ => {}
         }
-        let source = self.materialize(value, at)?;
-        self.moved(source, name, distribution, layout, memory)
-            .map_err(|message| self.error(at, message))
+        // Through views to the value that is on tiles, or that the host or a kernel puts there.
+        let mut views: Vec<Inst> = Vec::new();
+        let mut root = value;
+        while let Some(Home::Lazy(inst)) = self.homes.get(&root)
+            && self.is_view(*inst)
+        {
+            views.push(*inst);
+            root = self.function.insts[*inst].operands[0];
+        }
+        let source = self.materialize(root, at)?;
+        let function = self.function;
+        let map = move |index: &[u32]| {
+            views.iter().fold(Shape::from(index), |index, &view| {
+                let data = &function.insts[view];
+                let (from, to) = (function.ty(data.operands[0]), function.ty(data.results[0]));
+                view_index(&data.op, &index, &to.shape, &from.shape)
+            })
+        };
+        let moved = self.moved(source, name, &ty, (distribution, layout, memory), &map);
+        moved.map_err(|message| self.error(at, message))
     }
 
-    /// A copy of a tile value with another distribution or layout.
+    /// True for operations that only say where elements stand.
+    fn is_view(&self, inst: Inst) -> bool {
+        matches!(
+            self.function.insts[inst].op,
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. }
+        )
+    }
+
+    /// A tile value of this type, distribution and layout from another: `map` gives the source's
+    /// index of every index of the new value.
     fn moved(
         &mut self,
         source: Value,
         name: String,
-        distribution: Distribution,
-        layout: Layout,
-        memory: MemoryClass,
+        ty: &TensorType,
+        place: (Distribution, Layout, MemoryClass),
+        map: &dyn Fn(&[u32]) -> Shape,
     ) -> Result<Value, String> {
+        let (distribution, layout, memory) = place;
         let data = &self.program.values[source];
-        if data.distribution == distribution && data.layout == layout && data.memory == memory {
+        let same = data.shape == ty.shape
+            && data.distribution == distribution
+            && data.layout == layout
+            && data.memory == memory;
+        if same {
             return Ok(source);
         }
-        let ty = TensorType {
-            element: data.element,
-            shape: data.shape.clone(),
-        };
         let target = self.add_value(
             name.clone(),
-            &ty,
+            ty,
             distribution,
             layout,
             memory,
             Role::Temporary,
         );
         let (moved, local) =
-            transfer(&self.program, source, target).map_err(|error| error.to_string())?;
+            transfer(&self.program, source, target, map).map_err(|error| error.to_string())?;
         if !moved.runs.is_empty() {
             let step = Exchange {
                 label: name.clone(),
@@ -437,6 +507,7 @@ impl Planner<'_> {
         let (a, b) = (self.function.ty(x).clone(), self.function.ty(w).clone());
         let Op::Dot {
             lhs_batch,
+            rhs_batch,
             lhs_contract,
             rhs_contract,
             result,
@@ -445,149 +516,144 @@ impl Planner<'_> {
         else {
             return Err(self.error(inst, "is no product"));
         };
-        let plain =
-            lhs_batch.is_empty() && lhs_contract.len() == 1 && a.rank() == 2 && b.rank() == 2;
-        if !plain {
-            return Err(self.error(
-                inst,
-                format!("a product of {a} and {b} has no plan yet; matrices have"),
-            ));
-        }
         if *result != a.element || !matches!(a.element, ScalarType::F32 | ScalarType::F16) {
-            return Err(self.error(
-                inst,
-                format!("a product of {} into {result} has no plan yet", a.element),
-            ));
+            let message = format!("a product of {} into {result} has no plan yet", a.element);
+            return Err(self.error(inst, message));
         }
-        let (lk, rk) = (lhs_contract[0] as usize, rhs_contract[0] as usize);
-        let (m, k, n) = (a.shape[1 - lk], a.shape[lk], b.shape[1 - rk]);
-        if m == 0 || k == 0 || n == 0 {
+        let (Some(left), Some(right)) = (
+            Sides::of(&a.shape, lhs_batch, lhs_contract),
+            Sides::of(&b.shape, rhs_batch, rhs_contract),
+        ) else {
+            let message = format!(
+                "a product of {a} and {b} has no plan yet: one contracted axis, and one free axis \
+                 longer than 1 on each side, have"
+            );
+            return Err(self.error(inst, message));
+        };
+        let batch: Vec<u32> = lhs_batch
+            .iter()
+            .map(|&axis| a.shape[axis as usize])
+            .collect();
+        let copies: u32 = batch.iter().product();
+        let (m, n) = (a.shape[left.free], b.shape[right.free]);
+        let k = a.shape[left.contract];
+        if m == 0 || k == 0 || n == 0 || copies == 0 {
             return Err(self.error(inst, "a product with an empty operand has no plan"));
         }
-        let grid = self.choose_grid(inst, a.element, m, n, k)?;
+        if copies > self.tiles {
+            let message = format!(
+                "{copies} products at once on {} tiles have no plan yet",
+                self.tiles
+            );
+            return Err(self.error(inst, message));
+        }
+        let grid = self.choose_grid(inst, a.element, (m, n, k), self.tiles / copies)?;
         let panel = Dot::input_panel(a.element);
-        let tile =
-            |i: u32, j: u32, s: u32| LogicalTile(((i * grid.columns + j) * grid.shares + s) as u16);
-        let cut_k = AxisCut {
-            parts: grid.shares,
-            granule: panel,
-        };
-        let cut_m = AxisCut {
+
+        // Coordinates of the tile grid: batch axes, rows, columns, shares.
+        let (rows, columns, shares) = (batch.len(), batch.len() + 1, batch.len() + 2);
+        let mut cuts: Vec<AxisCut> = batch
+            .iter()
+            .map(|&extent| AxisCut {
+                parts: extent,
+                granule: 1,
+            })
+            .collect();
+        cuts.push(AxisCut {
             parts: grid.rows,
             granule: 1,
-        };
-        let cut_n = AxisCut {
+        });
+        cuts.push(AxisCut {
             parts: grid.columns,
             granule: 16,
-        };
-
-        // Grid points run over the value's own axes; tiles of one point are its replicas.
-        let two = |first: AxisCut,
-                   second: AxisCut,
-                   replicas: u32,
-                   at: &dyn Fn(u32, u32, u32) -> LogicalTile| {
-            let mut tiles = Vec::new();
-            for p in 0..first.parts {
-                for q in 0..second.parts {
-                    tiles.extend((0..replicas).map(|r| at(p, q, r)));
-                }
+        });
+        cuts.push(AxisCut {
+            parts: grid.shares,
+            granule: panel,
+        });
+        let roles = |rank: usize, batch: &[u8], sides: &Sides, free: usize| {
+            let mut roles = vec![None; rank];
+            for (coordinate, &axis) in batch.iter().enumerate() {
+                roles[axis as usize] = Some(coordinate);
             }
-            Distribution {
-                cuts: smallvec![first, second],
-                replicas,
-                tiles,
-            }
+            roles[sides.free] = Some(free);
+            roles[sides.contract] = Some(shares);
+            roles
         };
-        let lhs = if lk == 1 {
-            two(cut_m, cut_k, grid.columns, &|i, s, j| tile(i, j, s))
-        } else {
-            two(cut_k, cut_m, grid.columns, &|s, i, j| tile(i, j, s))
-        };
-        let rhs = if rk == 0 {
-            two(cut_k, cut_n, grid.rows, &|s, j, i| tile(i, j, s))
-        } else {
-            two(cut_n, cut_k, grid.rows, &|j, s, i| tile(i, j, s))
-        };
-        let order = |contract: usize| smallvec![1 - contract as u8, contract as u8];
+        let lhs = grid_distribution(&cuts, &roles(a.rank(), lhs_batch, &left, rows));
+        let rhs = grid_distribution(&cuts, &roles(b.rank(), rhs_batch, &right, columns));
         let lhs_layout = Layout {
             kind: LayoutKind::AmpLhs { panel },
-            order: order(lk),
+            order: innermost(a.rank(), left.free, left.contract),
         };
         let rhs_layout = Layout {
             kind: LayoutKind::AmpRhs { panel },
-            order: order(rk),
+            order: innermost(b.rank(), right.free, right.contract),
         };
         let xs = self.bring(x, inst, lhs, lhs_layout, MemoryClass::Any)?;
         let ws = self.bring(w, inst, rhs, rhs_layout, MemoryClass::Interleaved)?;
 
-        // One result block per tile; with shares of the contraction they are partial sums.
-        let ty = TensorType::new(a.element, [grid.shares, m, n]);
-        let mut tiles = Vec::new();
-        for s in 0..grid.shares {
-            for i in 0..grid.rows {
-                tiles.extend((0..grid.columns).map(|j| tile(i, j, s)));
-            }
+        // Axes of the result: batch, free axes of the left, free axes of the right operand. Shares
+        // of the contraction are a leading axis of partial sums.
+        let ty = self.function.ty(data.results[0]).clone();
+        let row_axis = batch.len() + left.free_position;
+        let column_axis = batch.len() + left.free_count + right.free_position;
+        let mut result_roles: Vec<Option<usize>> = vec![None; ty.rank()];
+        for (coordinate, role) in result_roles.iter_mut().take(batch.len()).enumerate() {
+            *role = Some(coordinate);
         }
+        result_roles[row_axis] = Some(rows);
+        result_roles[column_axis] = Some(columns);
         let name = self.name_of(data.results[0]);
-        let (ty, distribution, layout) = if grid.shares == 1 {
-            let cuts = smallvec![cut_m, cut_n];
-            let layout = Layout {
-                kind: LayoutKind::AmpLhs { panel: 16 },
-                order: smallvec![0, 1],
-            };
+        let split = grid.shares > 1;
+        let (partial_ty, partial_roles, lead) = if split {
+            let mut shape: Shape = smallvec![grid.shares];
+            shape.extend_from_slice(&ty.shape);
+            let mut roles = vec![Some(shares)];
+            roles.extend(result_roles.iter().copied());
             (
-                TensorType::new(a.element, [m, n]),
-                Distribution {
-                    cuts,
-                    replicas: 1,
-                    tiles,
+                TensorType {
+                    element: ty.element,
+                    shape,
                 },
-                layout,
+                roles,
+                1,
             )
         } else {
-            let cuts = smallvec![
-                AxisCut {
-                    parts: grid.shares,
-                    granule: 1
-                },
-                cut_m,
-                cut_n
-            ];
-            let layout = Layout {
-                kind: LayoutKind::AmpLhs { panel: 16 },
-                order: smallvec![0, 1, 2],
-            };
-            (
-                ty,
-                Distribution {
-                    cuts,
-                    replicas: 1,
-                    tiles,
-                },
-                layout,
-            )
+            (ty.clone(), result_roles.clone(), 0)
         };
+        let mut partial_cuts = cuts.clone();
+        partial_cuts[shares].granule = 1;
         let partial = self.add_value(
             name.clone(),
-            &ty,
-            distribution,
-            layout,
+            &partial_ty,
+            grid_distribution(&partial_cuts, &partial_roles),
+            Layout {
+                kind: LayoutKind::AmpLhs { panel: 16 },
+                order: innermost(partial_ty.rank(), row_axis + lead, column_axis + lead),
+            },
             MemoryClass::Interleaved,
             Role::Temporary,
         );
         let mut groups: IndexMap<(u32, u32, u32), Vec<LogicalTile>> = IndexMap::new();
-        for i in 0..grid.rows {
-            for j in 0..grid.columns {
-                for s in 0..grid.shares {
-                    let part = |cut: AxisCut, extent: u32, index: u32| {
-                        let (low, high) = cut.interval(extent, index);
-                        high - low
-                    };
-                    let shape = (part(cut_m, m, i), part(cut_n, n, j), part(cut_k, k, s));
-                    if shape.0 > 0 && shape.1 > 0 && shape.2 > 0 {
-                        groups.entry(shape).or_default().push(tile(i, j, s));
-                    }
-                }
+        let extent = |cut: AxisCut, extent: u32, index: u32| {
+            let (low, high) = cut.interval(extent, index);
+            high - low
+        };
+        for tile in 0..copies * grid.rows * grid.columns * grid.shares {
+            let share = tile % grid.shares;
+            let column = tile / grid.shares % grid.columns;
+            let row = tile / (grid.shares * grid.columns) % grid.rows;
+            let shape = (
+                extent(cuts[rows], m, row),
+                extent(cuts[columns], n, column),
+                extent(cuts[shares], k, share),
+            );
+            if shape.0 > 0 && shape.1 > 0 && shape.2 > 0 {
+                groups
+                    .entry(shape)
+                    .or_default()
+                    .push(LogicalTile(tile as u16));
             }
         }
         let calls = groups
@@ -615,10 +681,17 @@ impl Planner<'_> {
             label: name.clone(),
             calls,
         }));
-        if grid.shares == 1 {
+        if !split {
             return Ok(partial);
         }
-        self.join_shares(inst, partial, &name, (m, n), grid.shares)
+        // Few enough rows and columns each that all tiles join in the sum.
+        let parts_n = n.div_ceil(16).min(self.tiles / copies);
+        let mut sum_cuts = cuts;
+        sum_cuts[columns].parts = parts_n;
+        sum_cuts[rows].parts = (self.tiles / (copies * parts_n)).clamp(1, m);
+        sum_cuts.truncate(shares);
+        let place = (sum_cuts, result_roles, row_axis, column_axis);
+        self.join_shares(inst, partial, &name, &ty, grid.shares, place)
     }
 
     /// Sums partial results: every tile gets all shares of a small block.
@@ -627,56 +700,39 @@ impl Planner<'_> {
         inst: Inst,
         partial: Value,
         name: &str,
-        (m, n): (u32, u32),
+        ty: &TensorType,
         shares: u32,
+        (cuts, roles, row_axis, column_axis): (Vec<AxisCut>, Vec<Option<usize>>, usize, usize),
     ) -> Result<Value, PlanError> {
-        let element = self.program.values[partial].element;
-        let columns = n.div_ceil(16).min(self.tiles);
-        let rows = (self.tiles / columns).clamp(1, m);
-        let tiles: Vec<LogicalTile> = (0..(rows * columns) as u16).map(LogicalTile).collect();
-        let cut_m = AxisCut {
-            parts: rows,
-            granule: 1,
-        };
-        let cut_n = AxisCut {
-            parts: columns,
-            granule: 16,
-        };
+        let element = ty.element;
         let pitch = 8 / element.bytes();
-        let layout = Layout {
+        let mut shared_roles = vec![None];
+        shared_roles.extend(roles.iter().copied());
+        let mut shape: Shape = smallvec![shares];
+        shape.extend_from_slice(&ty.shape);
+        let shared_ty = TensorType { element, shape };
+        let layout = |lead: usize| Layout {
             kind: LayoutKind::Row { pitch },
-            order: smallvec![0, 1, 2],
-        };
-        let cuts = smallvec![AxisCut::WHOLE, cut_m, cut_n];
-        let distribution = Distribution {
-            cuts,
-            replicas: 1,
-            tiles: tiles.clone(),
+            order: innermost(ty.rank() + lead, row_axis + lead, column_axis + lead),
         };
         let gathered = self
             .moved(
                 partial,
                 format!("{name}.shares"),
-                distribution,
-                layout,
-                MemoryClass::Any,
+                &shared_ty,
+                (
+                    grid_distribution(&cuts, &shared_roles),
+                    layout(1),
+                    MemoryClass::Any,
+                ),
+                &|index| Shape::from(index),
             )
             .map_err(|message| self.error(inst, message))?;
-        let ty = TensorType::new(element, [m, n]);
-        let distribution = Distribution {
-            cuts: smallvec![cut_m, cut_n],
-            replicas: 1,
-            tiles: tiles.clone(),
-        };
-        let layout = Layout {
-            kind: LayoutKind::Row { pitch },
-            order: smallvec![0, 1],
-        };
         let sum = self.add_value(
             format!("{name}.sum"),
-            &ty,
-            distribution,
-            layout,
+            ty,
+            grid_distribution(&cuts, &roles),
+            layout(0),
             MemoryClass::Any,
             Role::Temporary,
         );
@@ -688,16 +744,13 @@ impl Planner<'_> {
             let here = (shares - next).min(if first { 7 } else { 6 });
             let mut calls = Vec::new();
             for (extents, tiles) in &blocks {
-                let bytes = self.program.values[sum].shard_bytes(extents);
-                let row = extents[1].next_multiple_of(pitch);
-                let elements = extents[0] * row;
+                let elements = self.program.values[sum].layout.elements(extents) as u32;
                 let mut inputs: Vec<Operand> = (next..next + here)
                     .map(|share| Operand {
                         value: gathered,
                         offset_bytes: share * elements * element.bytes(),
                     })
                     .collect();
-                debug_assert!(elements * element.bytes() == bytes);
                 if !first {
                     inputs.push(Operand {
                         value: sum,
@@ -754,16 +807,15 @@ impl Planner<'_> {
         &mut self,
         inst: Inst,
         element: ScalarType,
-        m: u32,
-        n: u32,
-        k: u32,
+        (m, n, k): (u32, u32, u32),
+        tiles: u32,
     ) -> Result<Grid, PlanError> {
         let panel = Dot::input_panel(element);
         let (panels_n, panels_k) = (n.div_ceil(16), k.div_ceil(panel));
         let mut plans: Vec<(u64, Grid)> = Vec::new();
-        for rows in distinct_parts(m, self.tiles) {
-            for shares in distinct_parts(panels_k, self.tiles / rows) {
-                for columns in distinct_parts(panels_n, self.tiles / (rows * shares)) {
+        for rows in distinct_parts(m, tiles) {
+            for shares in distinct_parts(panels_k, tiles / rows) {
+                for columns in distinct_parts(panels_n, tiles / (rows * shares)) {
                     let grid = Grid {
                         rows,
                         columns,
@@ -935,10 +987,89 @@ impl Planner<'_> {
         Ok(result)
     }
 
+    /// A kernel that works row by row over the last axis: whole rows stand on a tile.
+    fn rows(&mut self, inst: Inst) -> Result<Value, PlanError> {
+        let data = self.function.insts[inst].clone();
+        let result = data.results[0];
+        let ty = self.function.ty(result).clone();
+        let rank = ty.rank();
+        let columns = ty.shape[rank - 1];
+        // Outer axes are cut until every tile has rows, the outermost first.
+        let mut cuts: SmallVec<[AxisCut; 4]> = SmallVec::from_elem(AxisCut::WHOLE, rank);
+        let mut left = self.tiles;
+        for axis in 0..rank - 1 {
+            let parts = ty.shape[axis].clamp(1, left);
+            cuts[axis] = AxisCut { parts, granule: 1 };
+            left /= parts;
+        }
+        let points: u32 = cuts.iter().map(|cut| cut.parts).product();
+        let distribution = Distribution {
+            cuts,
+            replicas: 1,
+            tiles: (0..points as u16).map(LogicalTile).collect(),
+        };
+        let layout = row_layout(rank);
+        let place = (&distribution, &layout, MemoryClass::Any);
+        let mut inputs = vec![self.bring(
+            data.operands[0],
+            inst,
+            distribution.clone(),
+            layout.clone(),
+            MemoryClass::Any,
+        )?];
+        for &operand in &data.operands[1..] {
+            inputs.push(self.spread_operand(operand, inst, &[rank - 1], &ty, place)?);
+        }
+        let name = self.name_of(result);
+        let made = self.add_value(
+            name.clone(),
+            &ty,
+            distribution.clone(),
+            layout.clone(),
+            MemoryClass::Any,
+            Role::Temporary,
+        );
+        let mut calls = Vec::new();
+        for (extents, tiles) in self.blocks(made) {
+            let rows = ipucc_tile::kernel::Rows {
+                rows: extents[..rank - 1].iter().product(),
+                columns,
+                pitch: columns.next_multiple_of(2),
+                element: ty.element,
+            };
+            let kernel = match &data.op {
+                Op::Softmax(_) => Kernel::Softmax(rows),
+                Op::LayerNorm { epsilon } => Kernel::LayerNorm(rows, *epsilon),
+                Op::RmsNorm { epsilon } => Kernel::RmsNorm(rows, *epsilon),
+                _ => return Err(self.error(inst, "is no operation on rows")),
+            };
+            if let Err(error) = self.catalog.cost(&kernel) {
+                return Err(self.error(inst, error.to_string()));
+            }
+            let operands = inputs
+                .iter()
+                .chain([&made])
+                .map(|&value| Operand {
+                    value,
+                    offset_bytes: 0,
+                })
+                .collect();
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands,
+            });
+        }
+        self.program
+            .steps
+            .push(Step::Compute(Compute { label: name, calls }));
+        Ok(made)
+    }
+
     /// Operands of a lazy value that are not lazy elementwise operations themselves.
     fn leaves(&self, value: TensorValue, out: &mut Vec<TensorValue>) {
         match self.homes.get(&value) {
-            Some(Home::Lazy(inst)) => {
+            Some(Home::Lazy(inst)) if !self.is_view(*inst) => {
                 for &operand in &self.function.insts[*inst].operands {
                     self.leaves(operand, out);
                 }
@@ -998,7 +1129,11 @@ impl Planner<'_> {
                             }
                         }
                     }
-                    Op::Weight(_) | Op::Constant { .. } => {
+                    Op::Weight(_)
+                    | Op::Constant { .. }
+                    | Op::Reshape(_)
+                    | Op::Transpose(_)
+                    | Op::Slice { .. } => {
                         let (distribution, layout, memory) = place;
                         let input =
                             self.bring(value, at, distribution.clone(), layout.clone(), memory)?;
@@ -1254,4 +1389,131 @@ fn distinct_parts(extent: u32, most: u32) -> Vec<u32> {
         }
     }
     parts
+}
+
+/// The operand's index of an index of a view's result.
+fn view_index(op: &Op, index: &[u32], shape: &[u32], from: &[u32]) -> Shape {
+    match op {
+        Op::Transpose(permutation) => {
+            let mut out = Shape::from_elem(0, from.len());
+            for (to, &axis) in permutation.iter().enumerate() {
+                out[axis as usize] = index[to];
+            }
+            out
+        }
+        Op::Slice {
+            starts, strides, ..
+        } => index
+            .iter()
+            .zip(starts.iter().zip(strides))
+            .map(|(&i, (&start, &stride))| {
+                (i64::from(start) + i64::from(i) * i64::from(stride)) as u32
+            })
+            .collect(),
+        _ => {
+            // A reshape keeps the row-major position.
+            let mut flat = index
+                .iter()
+                .zip(shape)
+                .fold(0u64, |sum, (&i, &e)| sum * u64::from(e) + u64::from(i));
+            let mut out = Shape::from_elem(0, from.len());
+            for axis in (0..from.len()).rev() {
+                out[axis] = (flat % u64::from(from[axis])) as u32;
+                flat /= u64::from(from[axis]);
+            }
+            out
+        }
+    }
+}
+
+/// What the axes of one operand of a product are.
+struct Sides {
+    /// The free axis that is longer than 1 (or the last one).
+    free: usize,
+    /// Its position among the free axes.
+    free_position: usize,
+    /// Number of free axes.
+    free_count: usize,
+    /// The contracted axis.
+    contract: usize,
+}
+
+impl Sides {
+    /// `None` unless one axis is contracted and at most one free axis is longer than 1.
+    fn of(shape: &[u32], batch: &[u8], contract: &[u8]) -> Option<Sides> {
+        let &[contract] = contract else { return None };
+        let free: Vec<usize> = (0..shape.len())
+            .filter(|&axis| axis != contract as usize && !batch.contains(&(axis as u8)))
+            .collect();
+        let long: Vec<usize> = (0..free.len()).filter(|&i| shape[free[i]] > 1).collect();
+        let position = match long[..] {
+            [] => free.len().checked_sub(1)?,
+            [one] => one,
+            _ => return None,
+        };
+        Some(Sides {
+            free: free[position],
+            free_position: position,
+            free_count: free.len(),
+            contract: contract as usize,
+        })
+    }
+}
+
+/// The distribution of a value whose axes follow coordinates of a grid of tiles: `cuts` by
+/// coordinate, `roles` the coordinate of each axis (`None`: not cut). Coordinates that no axis
+/// follows make replicas. Tiles are numbered row-major over all coordinates.
+fn grid_distribution(cuts: &[AxisCut], roles: &[Option<usize>]) -> Distribution {
+    let own: SmallVec<[AxisCut; 4]> = roles
+        .iter()
+        .map(|role| role.map_or(AxisCut::WHOLE, |role| cuts[role]))
+        .collect();
+    let missing: Vec<usize> = (0..cuts.len())
+        .filter(|c| !roles.contains(&Some(*c)))
+        .collect();
+    let replicas: u32 = missing
+        .iter()
+        .map(|&coordinate| cuts[coordinate].parts)
+        .product();
+    let points: u32 = own.iter().map(|cut| cut.parts).product();
+    let mut tiles = Vec::with_capacity((points * replicas) as usize);
+    let mut coordinates = vec![0u32; cuts.len()];
+    for point in 0..points {
+        let mut rest = point;
+        for (axis, role) in roles.iter().enumerate().rev() {
+            let parts = own[axis].parts;
+            if let Some(role) = role {
+                coordinates[*role] = rest % parts;
+            }
+            rest /= parts;
+        }
+        for replica in 0..replicas {
+            let mut rest = replica;
+            for &coordinate in missing.iter().rev() {
+                coordinates[coordinate] = rest % cuts[coordinate].parts;
+                rest /= cuts[coordinate].parts;
+            }
+            let tile = coordinates
+                .iter()
+                .zip(cuts)
+                .fold(0, |sum, (&c, cut)| sum * cut.parts + c);
+            tiles.push(LogicalTile(tile as u16));
+        }
+    }
+    Distribution {
+        cuts: own,
+        replicas,
+        tiles,
+    }
+}
+
+/// An axis order with two axes innermost, the others before them in their order.
+fn innermost(rank: usize, outer: usize, inner: usize) -> SmallVec<[u8; 4]> {
+    let mut order: SmallVec<[u8; 4]> = (0..rank)
+        .filter(|&axis| axis != outer && axis != inner)
+        .map(|axis| axis as u8)
+        .collect();
+    order.push(outer as u8);
+    order.push(inner as u8);
+    order
 }

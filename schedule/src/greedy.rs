@@ -167,7 +167,12 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
             let free = state.control_free(select)
                 && state.control_free(select + words)
                 && state.control_free(pointer)
-                && !state.pointers.contains_key(&pointer);
+                && !state.pointers.contains_key(&pointer)
+                // Both controls in one event need a two-word instruction at an even place, which
+                // rows of short messages cannot always give.
+                && !state.selects.contains_key(&pointer)
+                && !state.pointers.contains_key(&select)
+                && !state.pointers.contains_key(&(select + words));
             if !free {
                 start += 1;
                 continue 'starts;

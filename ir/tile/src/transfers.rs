@@ -1,9 +1,9 @@
 //! Which words move when a value changes distribution or layout.
 
-use crate::kernel::{Access, Expr, Kernel, Map};
-use crate::program::{Endpoint, Operand, Program, Run, Shape, Transfer, Value, ValueData};
+use crate::kernel::{Copy, CopyDim, Kernel};
+use crate::program::{Endpoint, Operand, Program, Run, Shape, Transfer, Value};
 use indexmap::IndexMap;
-use ipucc_chip::{LogicalTile, ScalarType};
+use ipucc_chip::LogicalTile;
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -33,7 +33,8 @@ pub struct LocalCopy {
 }
 
 /// The words that bring every shard of `destination` what `source` holds of it: transfers between
-/// tiles and copies within tiles. Both values have the same shape and element type.
+/// tiles and copies within tiles. `map` gives the source's index of a destination's index, so that
+/// reshapes, transposes and slices are movements of data like any other.
 ///
 /// Destinations with equal boxes share multicasts. Of several replicas of a source, the one on the
 /// receiving tile is taken if there is one, else they take turns.
@@ -44,6 +45,7 @@ pub fn transfer(
     program: &Program,
     source: Value,
     destination: Value,
+    map: &dyn Fn(&[u32]) -> Shape,
 ) -> Result<(Transfer, Vec<LocalCopy>), TransferError> {
     let (from, to) = (&program.values[source], &program.values[destination]);
     let fail = |reason: String| TransferError {
@@ -51,42 +53,66 @@ pub fn transfer(
         destination_name: to.name.clone(),
         reason,
     };
-    if from.element != to.element || from.shape != to.shape {
-        return Err(fail("the types differ".into()));
+    if from.element != to.element {
+        return Err(fail("the element types differ".into()));
     }
     let replicas = from.distribution.replicas as usize;
-    let sources: Vec<(Shape, Shape, &[LogicalTile])> = (0..from.distribution.points())
-        .map(|point| {
-            let (low, high) = from.distribution.box_of(&from.shape, point);
-            let tiles = &from.distribution.tiles[point * replicas..(point + 1) * replicas];
-            (low, high, tiles)
+    let boxes: Vec<(Shape, Shape)> = (0..from.distribution.points())
+        .map(|point| from.distribution.box_of(&from.shape, point))
+        .collect();
+    // Part of every element of every axis of the source.
+    let parts: Vec<Vec<u32>> = from
+        .shape
+        .iter()
+        .zip(&from.distribution.cuts)
+        .map(|(&extent, cut)| {
+            (0..cut.parts)
+                .flat_map(|part| {
+                    let (low, high) = cut.interval(extent, part);
+                    (low..high).map(move |_| part)
+                })
+                .collect()
         })
         .collect();
     let copies = to.distribution.replicas as usize;
+    let per_word = u64::from(4 / from.element.bytes().min(4));
     let mut runs = Vec::new();
     let mut local = Vec::new();
     let mut turn = 0usize;
     for point in 0..to.distribution.points() {
         let (low, high) = to.distribution.box_of(&to.shape, point);
+        if low.iter().zip(&high).any(|(l, h)| l >= h) {
+            continue;
+        }
+        let extents: Shape = low.iter().zip(&high).map(|(l, h)| h - l).collect();
         let tiles = &to.distribution.tiles[point * copies..(point + 1) * copies];
-        for (source_low, source_high, owners) in &sources {
-            let box_low: Shape = low.iter().zip(source_low).map(|(a, b)| *a.max(b)).collect();
-            let box_high: Shape = high
+        // Element pairs (destination, source) by source point, in order of first use.
+        let mut groups: IndexMap<usize, Vec<(u64, u64)>> = IndexMap::new();
+        for_each(&extents, |relative| {
+            let index: Shape = relative.iter().zip(&low).map(|(i, l)| i + l).collect();
+            let wanted = map(&index);
+            let owner = wanted
+                .iter()
+                .zip(&parts)
+                .zip(&from.distribution.cuts)
+                .fold(0usize, |sum, ((&i, part), cut)| {
+                    sum * cut.parts as usize + part[i as usize] as usize
+                });
+            let (source_low, source_high) = &boxes[owner];
+            let size: Shape = source_low
                 .iter()
                 .zip(source_high)
-                .map(|(a, b)| *a.min(b))
+                .map(|(l, h)| h - l)
                 .collect();
-            if box_low.iter().zip(&box_high).any(|(l, h)| l >= h) {
-                continue;
-            }
-            let pieces = pieces(
-                from,
-                to,
-                (source_low, source_high),
-                (&low, &high),
-                (&box_low, &box_high),
-            )
-            .map_err(&fail)?;
+            let at: Shape = wanted.iter().zip(source_low).map(|(i, l)| i - l).collect();
+            groups.entry(owner).or_default().push((
+                to.layout.offset(&extents, relative),
+                from.layout.offset(&size, &at),
+            ));
+        });
+        for (owner, elements) in groups {
+            let pieces = words(elements, per_word).map_err(&fail)?;
+            let owners = &from.distribution.tiles[owner * replicas..(owner + 1) * replicas];
             let (own, others): (Vec<LogicalTile>, Vec<LogicalTile>) =
                 tiles.iter().partition(|tile| owners.contains(tile));
             for tile in own {
@@ -104,13 +130,13 @@ pub fn transfer(
             if others.is_empty() {
                 continue;
             }
-            let owner = owners[turn % owners.len()];
+            let sender = owners[turn % owners.len()];
             turn += 1;
             runs.extend(pieces.iter().map(|&(source, destination, words)| {
                 Run {
                     words,
                     source: Endpoint {
-                        tile: owner,
+                        tile: sender,
                         word: source,
                     },
                     destinations: others
@@ -135,48 +161,29 @@ pub fn transfer(
     ))
 }
 
-/// Maximal stretches of words that are contiguous on both sides: (source word, destination word,
-/// words), in order of the destination.
-type Piece = (u32, u32, u32);
-
-fn pieces(
-    from: &ValueData,
-    to: &ValueData,
-    source: (&Shape, &Shape),
-    destination: (&Shape, &Shape),
-    common: (&Shape, &Shape),
-) -> Result<Vec<Piece>, String> {
-    let rank = from.shape.len();
-    let extents = |(low, high): (&Shape, &Shape)| -> Shape {
-        low.iter().zip(high).map(|(l, h)| h - l).collect()
-    };
-    let (source_extents, destination_extents) = (extents(source), extents(destination));
-    let per_word = 4 / from.element.bytes().min(4);
-    // Elements in the destination's order: its innermost axis last.
-    let order: SmallVec<[usize; 4]> = to.layout.order.iter().map(|&axis| axis as usize).collect();
-    let mut elements: Vec<(u64, u64)> = Vec::new();
-    let mut index: Shape = common.0.clone();
+/// Calls with every index of a box, last axis fastest.
+fn for_each(extents: &[u32], mut visit: impl FnMut(&[u32])) {
+    let mut index: Shape = Shape::from_elem(0, extents.len());
     loop {
-        let at = |low: &Shape| -> Shape { index.iter().zip(low).map(|(i, l)| i - l).collect() };
-        elements.push((
-            to.layout.offset(&destination_extents, &at(destination.0)),
-            from.layout.offset(&source_extents, &at(source.0)),
-        ));
-        let mut position = rank;
+        visit(&index);
+        let mut axis = extents.len();
         loop {
-            if position == 0 {
-                return words(elements, u64::from(per_word));
+            if axis == 0 {
+                return;
             }
-            position -= 1;
-            let axis = order[position];
+            axis -= 1;
             index[axis] += 1;
-            if index[axis] < common.1[axis] {
+            if index[axis] < extents[axis] {
                 break;
             }
-            index[axis] = common.0[axis];
+            index[axis] = 0;
         }
     }
 }
+
+/// Maximal stretches of words that are contiguous on both sides: (source word, destination word,
+/// words), in order of the destination.
+type Piece = (u32, u32, u32);
 
 /// Element pairs (destination, source) to word pieces.
 fn words(mut elements: Vec<(u64, u64)>, per_word: u64) -> Result<Vec<Piece>, String> {
@@ -238,15 +245,15 @@ pub fn local_calls(
                 count += 1;
             }
             let (from, to) = steps.unwrap_or((0, 0));
-            let access = |stride: i64| Access {
-                element: ScalarType::F32,
-                strides: [stride as u32, 1].into_iter().collect(),
-            };
-            let kernel = Kernel::Map(Map {
-                extents: [count as u32, first.words].into_iter().collect(),
-                inputs: [access(from)].into_iter().collect(),
-                output: access(to),
-                nodes: vec![Expr::Input(0)],
+            let kernel = Kernel::Copy(Copy {
+                bytes: first.words * 4,
+                dims: [CopyDim {
+                    count: count as u32,
+                    source_bytes: from as i32 * 4,
+                    destination_bytes: to as i32 * 4,
+                }]
+                .into_iter()
+                .collect(),
             });
             let operand = |value, word: u32| Operand {
                 value,
