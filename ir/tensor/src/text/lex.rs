@@ -59,8 +59,13 @@ pub fn tokens(text: &str) -> Vec<(Token, Range<usize>)> {
                 let end = text[at + 1..]
                     .find(['"', '\n'])
                     .map_or(bytes.len(), |n| at + 1 + n);
-                at = (end + 1).min(bytes.len());
-                Token::Text(text[start + 1..end].to_owned())
+                if bytes.get(end) == Some(&b'"') {
+                    at = end + 1;
+                    Token::Text(text[start + 1..end].to_owned())
+                } else {
+                    at = end;
+                    Token::Bad('"')
+                }
             }
             b'-' if text[at..].starts_with("->") => {
                 at += 2;
