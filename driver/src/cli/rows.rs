@@ -27,6 +27,9 @@ const ROW: u32 = 0x5c000;
 const SOURCE_BASE: u32 = 0x60000;
 const TARGET_BASE: u32 = 0x98000;
 
+/// A transfer: source tile, its address, bytes, destinations with their addresses.
+type Move = (u16, u32, u32, Vec<(u16, u32)>);
+
 fn number(value: &Value) -> Option<u32> {
     match value.as_str() {
         Some(text) => u32::from_str_radix(text.trim_start_matches("0x"), 16).ok(),
@@ -151,8 +154,7 @@ fn decodes(vector: &Value) -> Result<String, String> {
 /// Runs all rows of a phase; source words must be found at every destination.
 fn phase(vector: &Value, assumptions: &Assumptions) -> Result<String, String> {
     let malformed = || "the line is malformed".to_owned();
-    // (source tile, address, bytes, destinations).
-    let mut moves: Vec<(u16, u32, u32, Vec<(u16, u32)>)> = Vec::new();
+    let mut moves: Vec<Move> = Vec::new();
     if let Some(list) = vector["transfers"].as_array() {
         for transfer in list {
             let destinations = transfer["destinations"].as_array().ok_or_else(malformed)?;

@@ -504,11 +504,14 @@ pub fn to_tensor(host: &HostTensor, ty: &TensorType) -> Outcome<Tensor> {
     })
 }
 
+/// Reference values of an output with the bound of every element.
+type Judged = (Vec<f32>, Vec<f32>);
+
 /// Reference results with the bound of every element, by output.
 fn reference(
     module: &Module,
     inputs: &IndexMap<String, HostTensor>,
-) -> Outcome<IndexMap<String, (Vec<f32>, Vec<f32>)>> {
+) -> Outcome<IndexMap<String, Judged>> {
     let Some(function) = module.entry() else {
         return Err(Failure::user("the module has no entry function"));
     };
