@@ -47,6 +47,8 @@ impl Op {
             Op::Scatter { .. } => "scatter",
             Op::CumSum { .. } => "cumsum",
             Op::Conv { .. } => "conv",
+            Op::ConvTranspose { .. } => "conv_transpose",
+            Op::Resize { .. } => "resize",
             Op::Pool { .. } => "pool",
             Op::Quantize { .. } => "quantize",
             Op::Dequantize { .. } => "dequantize",
@@ -68,6 +70,7 @@ impl Op {
             | Op::Pad { .. }
             | Op::Gather { .. }
             | Op::Conv { .. }
+            | Op::ConvTranspose { .. }
             | Op::Dot { .. }
             | Op::RmsNorm { .. } => 2,
             Op::Select | Op::Clamp | Op::Scatter { .. } | Op::LayerNorm { .. } => 3,
@@ -469,6 +472,37 @@ impl Op {
                 &operands[0],
                 &operands[1],
             ),
+            Op::ConvTranspose {
+                window,
+                output_padding,
+                groups,
+                result,
+            } => window::conv_transpose(
+                window,
+                output_padding,
+                *groups,
+                *result,
+                &operands[0],
+                &operands[1],
+            ),
+            Op::Resize { shape, .. } => {
+                let ty = &operands[0];
+                float(ty)?;
+                if shape.len() != ty.rank() {
+                    return Err(format!("{ty} keeps its rank, not {:?}", &shape[..]));
+                }
+                if shape
+                    .iter()
+                    .zip(&ty.shape)
+                    .any(|(&to, &from)| from == 0 && to != 0)
+                {
+                    return Err(format!("{ty} has no elements to look up"));
+                }
+                Ok(TensorType {
+                    element: ty.element,
+                    shape: shape.clone(),
+                })
+            }
             Op::Pool { kind, size, window } => window::pool(*kind, size, window, &operands[0]),
             Op::Quantize { to, axis } => {
                 float(&operands[0])?;

@@ -165,6 +165,37 @@ named! {
     }
 }
 
+named! {
+    /// Coordinate of the operand that element `i` of a `resize` result stands for, with `scale` =
+    /// result extent / operand extent.
+    Coordinates {
+        /// `(i + 0.5) / scale - 0.5`
+        HalfPixel = "half_pixel",
+        /// `i * (operand - 1) / (result - 1)`; 0 when the result extent is 1.
+        AlignCorners = "align_corners",
+        /// `i / scale`
+        Asymmetric = "asymmetric",
+        /// As `half_pixel`, but 0 when the result extent is 1.
+        PytorchHalfPixel = "pytorch_half_pixel",
+    }
+}
+
+named! {
+    /// How `resize` gets a value at a coordinate between elements.
+    ResizeMode {
+        /// Weighted mean of the two neighbours on every axis.
+        Linear = "linear",
+        /// Nearest element, the lower one halfway.
+        NearestPreferFloor = "nearest_prefer_floor",
+        /// Nearest element, the upper one halfway.
+        NearestPreferCeil = "nearest_prefer_ceil",
+        /// The element below.
+        NearestFloor = "nearest_floor",
+        /// The element above.
+        NearestCeil = "nearest_ceil",
+    }
+}
+
 /// Strides, padding and dilation of a window that slides over the spatial axes (those from 2 on):
 /// one entry per spatial axis in each list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -305,6 +336,27 @@ pub enum Op {
         accumulate: ScalarType,
         /// Element type of the result.
         result: ScalarType,
+    },
+    /// Transposed convolution of x `[n, c, spatial..]` with w `[c, o / groups, window..]`: every
+    /// operand element adds its multiple of the window to the result.
+    ConvTranspose {
+        /// Strides, padding (taken off the result), dilation.
+        window: Window,
+        /// Extent added to the end of each spatial axis of the result.
+        output_padding: Shape,
+        /// Number of channel groups.
+        groups: u32,
+        /// Element type of the result; floats are summed in f32.
+        result: ScalarType,
+    },
+    /// Other extents: elements are looked up at scaled coordinates.
+    Resize {
+        /// Result shape.
+        shape: Shape,
+        /// Nearest or linear.
+        mode: ResizeMode,
+        /// How coordinates are mapped.
+        coordinates: Coordinates,
     },
     /// Combines the elements of a window that slides over the axes from 2 on.
     Pool {

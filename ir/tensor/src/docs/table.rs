@@ -259,6 +259,22 @@ pub const OPERATIONS: &[Operation] = &[
         composite: false,
     },
     Operation {
+        names: &["conv_transpose"],
+        syntax: "%y = conv_transpose %x, %w {strides = [..], low = [..], high = [..], dilation = [..], output_padding = [..], groups = 1} : type",
+        types: "x `[n, c, spatial..]`, w `[c, o / groups, window..]` of one float type, 1 to 3 spatial axes; result `[n, o, spatial..]`",
+        semantics: "Every operand element adds its multiple of the window to the result, `strides` apart; `low` and `high` are taken off the ends, `output_padding` is added to the end. Floats are summed in f32.",
+        example: "%x: tensor<1x2x3x3xf32>, %w: tensor<2x1x2x2xf32>|%y = conv_transpose %x, %w {strides = [2, 2]} : tensor<1x1x6x6xf32>|tensor<1x1x6x6xf32>",
+        composite: true,
+    },
+    Operation {
+        names: &["resize"],
+        syntax: "%y = resize %x {mode = linear, coordinates = half_pixel} : type",
+        types: "floats; the result has the same rank",
+        semantics: "Element i of an axis is looked up at a coordinate of the operand: `half_pixel` (i + 0.5) / scale - 0.5, `pytorch_half_pixel` the same but 0 for a result extent of 1, `align_corners` i * (operand - 1) / (result - 1), `asymmetric` i / scale, with scale = result extent / operand extent. Coordinates outside are clamped. `mode` is linear, nearest_prefer_floor, nearest_prefer_ceil, nearest_floor or nearest_ceil.",
+        example: "%x: tensor<1x2x2x3xf32>|%y = resize %x {mode = linear} : tensor<1x2x4x6xf32>|tensor<1x2x4x6xf32>",
+        composite: false,
+    },
+    Operation {
         names: &["pool"],
         syntax: "%y = pool %x {kind = max, size = [..], strides = [..], low = [..], high = [..], dilation = [..]} : type",
         types: "numbers of shape `[n, c, spatial..]`; averages need floats",

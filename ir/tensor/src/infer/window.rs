@@ -105,6 +105,72 @@ pub(super) fn conv(
     })
 }
 
+pub(super) fn conv_transpose(
+    window: &Window,
+    output_padding: &[u32],
+    groups: u32,
+    result: ScalarType,
+    x: &TensorType,
+    w: &TensorType,
+) -> Result<TensorType, String> {
+    floats(x)?;
+    if x.element != w.element || !result.is_float() {
+        return Err(format!(
+            "operand types do not fit: {x} and {w}, result {result}"
+        ));
+    }
+    let spatial = spatial_rank(x)?;
+    if w.rank() != x.rank() {
+        return Err(format!("operands of different rank: {x} and {w}"));
+    }
+    check_window(window, spatial)?;
+    if output_padding.len() != spatial {
+        return Err(format!(
+            "`output_padding` needs one entry for each of the {spatial} spatial axes, found {}",
+            output_padding.len()
+        ));
+    }
+    let channels = x.shape[1];
+    if groups == 0 || !channels.is_multiple_of(groups) {
+        return Err(format!(
+            "{channels} channels do not divide into {groups} groups"
+        ));
+    }
+    if w.shape[0] != channels {
+        return Err(format!("{w} needs extent {channels} on axis 0 for {x}"));
+    }
+    let outputs = w.shape[1]
+        .checked_mul(groups)
+        .ok_or("too many result channels")?;
+    let mut shape = Shape::from_slice(&[x.shape[0], outputs]);
+    for i in 0..spatial {
+        let (extent, size) = (i64::from(x.shape[i + 2]), i64::from(w.shape[i + 2]));
+        if size == 0 {
+            return Err(format!("the window is empty along spatial axis {i}"));
+        }
+        if output_padding[i] >= window.strides[i].max(window.dilation[i]) {
+            return Err(format!(
+                "`output_padding` of spatial axis {i} must be less than its stride or dilation"
+            ));
+        }
+        let full = if extent == 0 {
+            0
+        } else {
+            (extent - 1) * i64::from(window.strides[i])
+                + (size - 1) * i64::from(window.dilation[i])
+                + 1
+                + i64::from(output_padding[i])
+        };
+        let cut = i64::from(window.low[i]) + i64::from(window.high[i]);
+        let extent = u32::try_from((full - cut).max(0));
+        shape.push(extent.map_err(|_| format!("the result is too large along spatial axis {i}"))?);
+    }
+    Ok(TensorType {
+        element: result,
+        shape,
+    })
+}
+
 pub(super) fn pool(
     kind: PoolKind,
     size: &[u32],

@@ -6,7 +6,7 @@
 //! pass.
 
 use super::tensor::Tensor;
-use crate::op::{Op, PoolKind, ReduceKind, ScatterKind};
+use crate::op::{Op, PoolKind, ReduceKind, ResizeMode, ScatterKind};
 use ipucc_chip::ScalarType;
 
 /// Unit roundoff of a float type; 0 for integers.
@@ -96,7 +96,7 @@ pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
                 .map(|(sum, v)| 6.0 * n.sqrt() * u * (sum / scale + v * v).sqrt())
                 .collect()
         }
-        Op::Conv { .. } | Op::CumSum { .. } if u > 0.0 => {
+        Op::Conv { .. } | Op::ConvTranspose { .. } | Op::CumSum { .. } if u > 0.0 => {
             let square = |tensor: &Tensor| {
                 let squares: Vec<f32> = tensor.to_floats().iter().map(|v| v * v).collect();
                 Tensor::from_floats(tensor.ty.with_element(ScalarType::F32), &squares)
@@ -158,6 +158,28 @@ pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
             }
             _ => vec![0.0; values.len()],
         },
+        Op::Resize {
+            mode: ResizeMode::Linear,
+            shape,
+            coordinates,
+        } if u > 0.0 => {
+            // Three roundings an axis, of magnitudes that are weighted means.
+            let moved = shape.iter().zip(&operands[0].ty.shape);
+            let n = 3.0 * moved.filter(|(to, from)| to != from).count() as f32;
+            let squares: Vec<f32> = operands[0].to_floats().iter().map(|v| v * v).collect();
+            let ty = operands[0].ty.with_element(ScalarType::F32);
+            let squares = Tensor::from_floats(ty, &squares);
+            let op = Op::Resize {
+                mode: ResizeMode::Linear,
+                shape: shape.clone(),
+                coordinates: *coordinates,
+            };
+            super::eval_op(&op, &[&squares], &result.ty.with_element(ScalarType::F32))
+                .to_floats()
+                .iter()
+                .map(|mean| 6.0 * n.sqrt() * u * mean.sqrt())
+                .collect()
+        }
         Op::Dequantize { .. } => own(2.0),
         Op::Attention { scale, .. } if u > 0.0 => attention(*scale, operands, result, u),
         Op::Unary(_) => own(4.0),

@@ -209,6 +209,12 @@ pub fn eval_op(op: &Op, operands: &[&Tensor], ty: &TensorType) -> Tensor {
         Op::Conv { window, groups, .. } => {
             window::conv(window, *groups, operands[0], operands[1], ty)
         }
+        Op::ConvTranspose { window, groups, .. } => {
+            window::conv_transpose(window, *groups, operands[0], operands[1], ty)
+        }
+        Op::Resize {
+            mode, coordinates, ..
+        } => window::resize(*mode, *coordinates, operands[0], ty),
         Op::Pool { kind, size, window } => window::pool(*kind, size, window, operands[0], ty),
         Op::Quantize { axis, .. } => window::quantize(*axis, operands, ty),
         Op::Dequantize { axis } => window::dequantize(*axis, operands, ty),

@@ -2,7 +2,7 @@
 
 use super::ops::{binary_f32, flatten, for_each_index};
 use super::tensor::Tensor;
-use crate::op::{BinaryOp, PoolKind, ScatterKind, Window};
+use crate::op::{BinaryOp, Coordinates, PoolKind, ResizeMode, ScatterKind, Window};
 use crate::ty::TensorType;
 use ipucc_chip::ScalarType;
 use rayon::prelude::*;
@@ -101,6 +101,141 @@ pub fn conv(window: &Window, groups: u32, x: &Tensor, w: &Tensor, ty: &TensorTyp
         }
     }
     Tensor::from_ints(ty.clone(), &values)
+}
+
+pub fn conv_transpose(
+    window: &Window,
+    groups: u32,
+    x: &Tensor,
+    w: &Tensor,
+    ty: &TensorType,
+) -> Tensor {
+    let (extents, size) = (&x.ty.shape[2..], &w.ty.shape[2..]);
+    let result = &ty.shape[2..];
+    let product = |shape: &[u32]| shape.iter().map(|&e| e as usize).product::<usize>();
+    let (plane, taps, out_plane) = (product(extents), product(size), product(result));
+    let channels = x.ty.shape[1] as usize;
+    let per_group = w.ty.shape[1] as usize;
+    let outputs = ty.shape[1] as usize;
+    let inputs_per_group = (channels / (groups as usize).max(1)).max(1);
+    let (a, b) = (x.to_floats(), w.to_floats());
+    let mut values = vec![0.0f32; ty.elements()];
+    // Where tap t of the window lands for operand position p.
+    let mut places = vec![None; plane * taps];
+    let mut to = vec![0u32; size.len()];
+    for_each_index(extents, |p, at| {
+        for_each_index(size, |t, tap| {
+            for i in 0..at.len() {
+                let place = i64::from(at[i]) * i64::from(window.strides[i])
+                    + i64::from(tap[i]) * i64::from(window.dilation[i])
+                    - i64::from(window.low[i]);
+                if !(0..i64::from(result[i])).contains(&place) {
+                    return;
+                }
+                to[i] = place as u32;
+            }
+            places[p * taps + t] = Some(flatten(result, &to));
+        });
+    });
+    for n in 0..x.ty.shape[0] as usize {
+        for c in 0..channels {
+            let group = c / inputs_per_group;
+            for o in 0..per_group {
+                let first = (n * outputs + group * per_group + o) * out_plane;
+                for p in 0..plane {
+                    let value = a[(n * channels + c) * plane + p];
+                    for t in 0..taps {
+                        if let Some(place) = places[p * taps + t] {
+                            values[first + place] += value * b[(c * per_group + o) * taps + t];
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Tensor::from_floats(ty.clone(), &values)
+}
+
+/// Per axis and result index the two operand indices and the weight of the second.
+fn resize_axis(
+    mode: ResizeMode,
+    coordinates: Coordinates,
+    from: u32,
+    to: u32,
+) -> Vec<(u32, u32, f32)> {
+    let last = f64::from(from.max(1) - 1);
+    let scale = f64::from(to) / f64::from(from.max(1));
+    (0..to)
+        .map(|i| {
+            let i = f64::from(i);
+            let half = (i + 0.5) / scale - 0.5;
+            let place = match coordinates {
+                Coordinates::HalfPixel => half,
+                Coordinates::PytorchHalfPixel => {
+                    if to > 1 {
+                        half
+                    } else {
+                        0.0
+                    }
+                }
+                Coordinates::AlignCorners => {
+                    if to > 1 {
+                        i * last / f64::from(to - 1)
+                    } else {
+                        0.0
+                    }
+                }
+                Coordinates::Asymmetric => i / scale,
+            };
+            let nearest = |place: f64| {
+                let at = place.clamp(0.0, last) as u32;
+                (at, at, 0.0)
+            };
+            match mode {
+                ResizeMode::Linear => {
+                    let place = place.clamp(0.0, last);
+                    let low = place.floor();
+                    let high = (low + 1.0).min(last);
+                    (low as u32, high as u32, (place - low) as f32)
+                }
+                ResizeMode::NearestPreferFloor => nearest((place - 0.5).ceil()),
+                ResizeMode::NearestPreferCeil => nearest((place + 0.5).floor()),
+                ResizeMode::NearestFloor => nearest(place.floor()),
+                ResizeMode::NearestCeil => nearest(place.ceil()),
+            }
+        })
+        .collect()
+}
+
+pub fn resize(mode: ResizeMode, coordinates: Coordinates, x: &Tensor, ty: &TensorType) -> Tensor {
+    // One axis after the other: linear interpolation separates.
+    let mut values = x.to_floats();
+    let mut shape = x.ty.shape.clone();
+    for axis in 0..ty.rank() {
+        if shape[axis] == ty.shape[axis] {
+            continue;
+        }
+        let table = resize_axis(mode, coordinates, shape[axis], ty.shape[axis]);
+        let inner: usize = shape[axis + 1..].iter().map(|&e| e as usize).product();
+        let outer: usize = shape[..axis].iter().map(|&e| e as usize).product();
+        let extent = shape[axis] as usize;
+        let mut next = Vec::with_capacity(outer * table.len() * inner);
+        for o in 0..outer {
+            for &(low, high, weight) in &table {
+                for i in 0..inner {
+                    let at = |index: u32| values[(o * extent + index as usize) * inner + i];
+                    next.push(if weight == 0.0 {
+                        at(low)
+                    } else {
+                        at(low) * (1.0 - weight) + at(high) * weight
+                    });
+                }
+            }
+        }
+        values = next;
+        shape[axis] = ty.shape[axis];
+    }
+    Tensor::from_floats(ty.clone(), &values)
 }
 
 pub fn pool(kind: PoolKind, size: &[u32], window: &Window, x: &Tensor, ty: &TensorType) -> Tensor {

@@ -1,7 +1,8 @@
 //! Operations and their attributes: between [`Op`] and text.
 
 use crate::op::{
-    Axes, BinaryOp, CompareOp, Op, PoolKind, ReduceKind, ScatterKind, UnaryOp, Window,
+    Axes, BinaryOp, CompareOp, Coordinates, Op, PoolKind, ReduceKind, ResizeMode, ScatterKind,
+    UnaryOp, Window,
 };
 use crate::ty::TensorType;
 use indexmap::IndexMap;
@@ -50,6 +51,8 @@ pub fn names() -> Vec<&'static str> {
         "scatter",
         "cumsum",
         "conv",
+        "conv_transpose",
+        "resize",
         "pool",
         "quantize",
         "dequantize",
@@ -143,6 +146,11 @@ pub fn build(
     };
     let optional_axis =
         || -> Result<Option<u8>, String> { attributes.contains_key("axis").then(axis).transpose() };
+    let groups = || match attributes.get("groups") {
+        None => Ok(1),
+        Some(Attribute::Number(text)) => text.parse().map_err(|_| format!("groups `{text}`")),
+        Some(_) => Err("`groups` must be a number".to_owned()),
+    };
     let window = || -> Result<Window, String> {
         let spatial = ty.rank().saturating_sub(2);
         let entries = |key: &str, default: u32| match attributes.contains_key(key) {
@@ -271,13 +279,7 @@ pub fn build(
             };
             Op::Conv {
                 window: window()?,
-                groups: match attributes.get("groups") {
-                    None => 1,
-                    Some(Attribute::Number(text)) => {
-                        text.parse().map_err(|_| format!("groups `{text}`"))?
-                    }
-                    Some(_) => return Err("`groups` must be a number".into()),
-                },
+                groups: groups()?,
                 accumulate: match word("accumulate")? {
                     None => default,
                     Some(word) => word
@@ -287,6 +289,33 @@ pub fn build(
                 result: ty.element,
             }
         }
+        "conv_transpose" => Op::ConvTranspose {
+            window: window()?,
+            output_padding: if attributes.contains_key("output_padding") {
+                unsigned("output_padding")?
+            } else {
+                smallvec::SmallVec::from_elem(0, ty.rank().saturating_sub(2))
+            },
+            groups: groups()?,
+            result: ty.element,
+        },
+        "resize" => Op::Resize {
+            shape: ty.shape.clone(),
+            mode: match word("mode")? {
+                None => return Err("attribute `mode` is missing".into()),
+                Some(word) => *ResizeMode::ALL
+                    .iter()
+                    .find(|mode| mode.name() == word)
+                    .ok_or_else(|| format!("there is no mode `{word}`"))?,
+            },
+            coordinates: match word("coordinates")? {
+                None => Coordinates::HalfPixel,
+                Some(word) => *Coordinates::ALL
+                    .iter()
+                    .find(|mapping| mapping.name() == word)
+                    .ok_or_else(|| format!("there are no coordinates `{word}`"))?,
+            },
+        },
         "pool" => Op::Pool {
             kind: match word("kind")? {
                 None => return Err("attribute `kind` is missing".into()),
@@ -398,6 +427,23 @@ pub fn attributes(op: &Op) -> String {
         } => format!(
             "{}, groups = {groups}, accumulate = {accumulate}",
             window_text(window)
+        ),
+        Op::ConvTranspose {
+            window,
+            output_padding,
+            groups,
+            ..
+        } => format!(
+            "{}, output_padding = {}, groups = {groups}",
+            window_text(window),
+            list(output_padding)
+        ),
+        Op::Resize {
+            mode, coordinates, ..
+        } => format!(
+            "mode = {}, coordinates = {}",
+            mode.name(),
+            coordinates.name()
         ),
         Op::Pool { kind, size, window } => format!(
             "kind = {}, size = {}, {}",
