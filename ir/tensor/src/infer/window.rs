@@ -143,12 +143,12 @@ pub(super) fn conv_transpose(
         .checked_mul(groups)
         .ok_or("too many result channels")?;
     let mut shape = Shape::from_slice(&[x.shape[0], outputs]);
-    for i in 0..spatial {
+    for (i, &extra) in output_padding.iter().enumerate() {
         let (extent, size) = (i64::from(x.shape[i + 2]), i64::from(w.shape[i + 2]));
         if size == 0 {
             return Err(format!("the window is empty along spatial axis {i}"));
         }
-        if output_padding[i] >= window.strides[i].max(window.dilation[i]) {
+        if extra >= window.strides[i].max(window.dilation[i]) {
             return Err(format!(
                 "`output_padding` of spatial axis {i} must be less than its stride or dilation"
             ));
@@ -159,7 +159,7 @@ pub(super) fn conv_transpose(
             (extent - 1) * i64::from(window.strides[i])
                 + (size - 1) * i64::from(window.dilation[i])
                 + 1
-                + i64::from(output_padding[i])
+                + i64::from(extra)
         };
         let cut = i64::from(window.low[i]) + i64::from(window.high[i]);
         let extent = u32::try_from((full - cut).max(0));
