@@ -5,8 +5,10 @@ use ipucc_tensor::docs::OPERATIONS;
 use ipucc_tensor::text::{parse, render};
 use std::fmt::Write as _;
 
+type Spoil = fn(&str) -> Option<String>;
+
 /// Ways to spoil an example; `None` when it has nothing to spoil there.
-const FAULTS: &[(&str, fn(&str) -> Option<String>)] = &[
+const FAULTS: &[(&str, Spoil)] = &[
     ("misspelt operation", |text| {
         let at = text.find("%y = ")? + 5;
         Some(format!("{}q{}", &text[..at], &text[at..]))
