@@ -7,6 +7,7 @@
 
 mod constant;
 mod fold;
+mod helpers;
 mod ops;
 pub mod proto;
 

@@ -15,6 +15,7 @@ mod format;
 mod lex;
 mod ops;
 mod parse;
+mod parts;
 mod print;
 
 pub use format::format;

@@ -3,6 +3,7 @@
 mod decoded;
 mod fabric;
 mod log;
+mod row;
 mod tile;
 
 pub use tile::Breakdown;

@@ -1,0 +1,255 @@
+//! Where values stand: placed by host or loader, or moved by exchanges and local copies.
+
+use super::{Home, PlanError, Planner, TensorValue};
+use indexmap::IndexMap;
+use ipucc_chip::LogicalTile;
+use ipucc_tensor::{Builder, Inst, Module, Op, TensorType};
+use ipucc_tile::kernel::Kernel;
+use ipucc_tile::transfers::{local_calls, transfer};
+use ipucc_tile::{
+    AxisCut, Binding, Call, Compute, Distribution, Exchange, Layout, MemoryClass, Operand, Padding,
+    Role, Shape, Step, TileSet, Value, ValueData, WeightProgram,
+};
+use smallvec::SmallVec;
+
+impl Planner<'_> {
+    /// A distribution over all tiles for a value that nothing places: the longest axis is cut.
+    pub(super) fn spread(&self, shape: &[u32]) -> Distribution {
+        let mut cuts: SmallVec<[AxisCut; 4]> = SmallVec::from_elem(AxisCut::WHOLE, shape.len());
+        let longest = (0..shape.len()).max_by_key(|&axis| (shape[axis], usize::MAX - axis));
+        let mut parts = 1;
+        if let Some(axis) = longest {
+            let granule = if axis + 1 == shape.len() { 2 } else { 1 };
+            parts = shape[axis].div_ceil(granule).clamp(1, self.tiles);
+            cuts[axis] = AxisCut { parts, granule };
+        }
+        let tiles = (0..parts as u16).map(LogicalTile).collect();
+        Distribution {
+            cuts,
+            replicas: 1,
+            tiles,
+        }
+    }
+
+    pub(super) fn add_value(
+        &mut self,
+        name: String,
+        ty: &TensorType,
+        distribution: Distribution,
+        layout: Layout,
+        memory: MemoryClass,
+        role: Role,
+    ) -> Value {
+        let number = self.program.values.len();
+        self.program.values.push(ValueData {
+            name: format!("{name}.{number}"),
+            element: ty.element,
+            shape: ty.shape.clone(),
+            distribution,
+            layout,
+            memory,
+            align_bytes: 16,
+            tail_bytes: 8,
+            padding: Padding::Zero,
+            role,
+            origin: None,
+        })
+    }
+
+    /// A tensor value with this distribution and layout: placed by the host or the loader if
+    /// nothing holds it yet, moved by an exchange otherwise.
+    pub(super) fn bring(
+        &mut self,
+        value: TensorValue,
+        at: Inst,
+        distribution: Distribution,
+        layout: Layout,
+        memory: MemoryClass,
+    ) -> Result<Value, PlanError> {
+        let ty = self.function.ty(value).clone();
+        let name = self.name_of(value);
+        match self.homes.get(&value).cloned() {
+            Some(Home::Param(index)) => {
+                let port = &self.function.params[index];
+                let role = Role::Input(port.name.clone());
+                let placed = self.add_value(name, &ty, distribution, layout, memory, role);
+                let host = port.host;
+                let binding = Binding {
+                    value: placed,
+                    host,
+                    shape: ty.shape.clone(),
+                };
+                self.program.inputs.insert(port.name.clone(), binding);
+                self.homes.insert(value, Home::Tiles(placed));
+                return Ok(placed);
+            }
+            Some(Home::Lazy(inst)) => {
+                if let Some(program) = self.weight_program(value, inst) {
+                    let stored = format!("{name}.{}", self.program.weights.len());
+                    let role = Role::Weight(stored.clone());
+                    let placed = self.add_value(name, &ty, distribution, layout, memory, role);
+                    self.program.weights.insert(stored, program);
+                    return Ok(placed);
+                }
+            }
+            _ => {}
+        }
+        // Through views to the value that is on tiles, or that the host or a kernel puts there.
+        let mut views: Vec<Inst> = Vec::new();
+        let mut root = value;
+        while let Some(Home::Lazy(inst)) = self.homes.get(&root)
+            && self.is_view(*inst)
+        {
+            views.push(*inst);
+            root = self.function.insts[*inst].operands[0];
+        }
+        let source = self.materialize(root, at)?;
+        let function = self.function;
+        let map = move |index: &[u32]| {
+            views.iter().fold(Shape::from(index), |index, &view| {
+                let data = &function.insts[view];
+                let (from, to) = (function.ty(data.operands[0]), function.ty(data.results[0]));
+                view_index(&data.op, &index, &to.shape, &from.shape)
+            })
+        };
+        let moved = self.moved(source, name, &ty, (distribution, layout, memory), &map);
+        moved.map_err(|message| self.error(at, message))
+    }
+
+    /// True for operations that only say where elements stand.
+    pub(super) fn is_view(&self, inst: Inst) -> bool {
+        matches!(
+            self.function.insts[inst].op,
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. }
+        )
+    }
+
+    /// A tile value of this type, distribution and layout from another: `map` gives the source's
+    /// index of every index of the new value.
+    pub(super) fn moved(
+        &mut self,
+        source: Value,
+        name: String,
+        ty: &TensorType,
+        place: (Distribution, Layout, MemoryClass),
+        map: &dyn Fn(&[u32]) -> Shape,
+    ) -> Result<Value, String> {
+        let (distribution, layout, memory) = place;
+        let data = &self.program.values[source];
+        let same = data.shape == ty.shape
+            && data.distribution == distribution
+            && data.layout == layout
+            && data.memory == memory;
+        if same {
+            return Ok(source);
+        }
+        let target = self.add_value(
+            name.clone(),
+            ty,
+            distribution,
+            layout,
+            memory,
+            Role::Temporary,
+        );
+        let (moved, local) =
+            transfer(&self.program, source, target, map).map_err(|error| error.to_string())?;
+        if !moved.runs.is_empty() {
+            let step = Exchange {
+                label: name.clone(),
+                transfers: vec![moved],
+            };
+            self.program.steps.push(Step::Exchange(step));
+        }
+        let mut calls: Vec<Call> = Vec::new();
+        let mut groups: IndexMap<(Kernel, [Operand; 2]), Vec<LogicalTile>> = IndexMap::new();
+        for (tile, kernel, operands) in local_calls(&local, source, target) {
+            groups.entry((kernel, operands)).or_default().push(tile);
+        }
+        for ((kernel, operands), tiles) in groups {
+            let operands = operands.into_iter().collect();
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands,
+            });
+        }
+        if !calls.is_empty() {
+            let label = format!("{name} (local)");
+            self.program
+                .steps
+                .push(Step::Compute(Compute { label, calls }));
+        }
+        Ok(target)
+    }
+
+    /// The program of a value that weights and constants alone decide.
+    pub(super) fn weight_program(&self, value: TensorValue, inst: Inst) -> Option<WeightProgram> {
+        let mut builder = Builder::new("main");
+        let mut module = Module::default();
+        let root = self.weight_value(value, inst, &mut builder, &mut module)?;
+        builder.result("stored", root);
+        module.functions.insert("main".into(), builder.finish());
+        Some(WeightProgram { module })
+    }
+
+    pub(super) fn weight_value(
+        &self,
+        value: TensorValue,
+        inst: Inst,
+        builder: &mut Builder,
+        module: &mut Module,
+    ) -> Option<TensorValue> {
+        let data = &self.function.insts[inst];
+        if let Op::Weight(name) = &data.op {
+            module
+                .weights
+                .insert(name.clone(), self.module.weights.get(name)?.clone());
+            return Some(builder.weight(name.clone(), self.function.ty(value).clone()));
+        }
+        let mut operands = Vec::new();
+        for &operand in &data.operands {
+            match self.homes.get(&operand)? {
+                Home::Lazy(inner) => {
+                    operands.push(self.weight_value(operand, *inner, builder, module)?);
+                }
+                _ => return None,
+            }
+        }
+        builder.op(data.op.clone(), &operands).ok()
+    }
+}
+
+/// The operand's index of an index of a view's result.
+pub(super) fn view_index(op: &Op, index: &[u32], shape: &[u32], from: &[u32]) -> Shape {
+    match op {
+        Op::Transpose(permutation) => {
+            let mut out = Shape::from_elem(0, from.len());
+            for (to, &axis) in permutation.iter().enumerate() {
+                out[axis as usize] = index[to];
+            }
+            out
+        }
+        Op::Slice {
+            starts, strides, ..
+        } => index
+            .iter()
+            .zip(starts.iter().zip(strides))
+            .map(|(&i, (&start, &stride))| {
+                (i64::from(start) + i64::from(i) * i64::from(stride)) as u32
+            })
+            .collect(),
+        _ => {
+            // A reshape keeps the row-major position.
+            let mut flat = index
+                .iter()
+                .zip(shape)
+                .fold(0u64, |sum, (&i, &e)| sum * u64::from(e) + u64::from(i));
+            let mut out = Shape::from_elem(0, from.len());
+            for axis in (0..from.len()).rev() {
+                out[axis] = (flat % u64::from(from[axis])) as u32;
+                flat /= u64::from(from[axis]);
+            }
+            out
+        }
+    }
+}

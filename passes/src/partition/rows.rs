@@ -1,0 +1,91 @@
+//! Kernels that work row by row.
+
+use super::{PlanError, Planner, row_layout};
+use ipucc_chip::LogicalTile;
+use ipucc_tensor::{Inst, Op};
+use ipucc_tile::kernel::Kernel;
+use ipucc_tile::{
+    AxisCut, Call, Compute, Distribution, MemoryClass, Operand, Role, Step, TileSet, Value,
+};
+use smallvec::SmallVec;
+
+impl Planner<'_> {
+    /// A kernel that works row by row over the last axis: whole rows stand on a tile.
+    pub(super) fn rows(&mut self, inst: Inst) -> Result<Value, PlanError> {
+        let data = self.function.insts[inst].clone();
+        let result = data.results[0];
+        let ty = self.function.ty(result).clone();
+        let rank = ty.rank();
+        let columns = ty.shape[rank - 1];
+        // Outer axes are cut until every tile has rows, the outermost first.
+        let mut cuts: SmallVec<[AxisCut; 4]> = SmallVec::from_elem(AxisCut::WHOLE, rank);
+        let mut left = self.tiles;
+        for axis in 0..rank - 1 {
+            let parts = ty.shape[axis].clamp(1, left);
+            cuts[axis] = AxisCut { parts, granule: 1 };
+            left /= parts;
+        }
+        let points: u32 = cuts.iter().map(|cut| cut.parts).product();
+        let distribution = Distribution {
+            cuts,
+            replicas: 1,
+            tiles: (0..points as u16).map(LogicalTile).collect(),
+        };
+        let layout = row_layout(rank);
+        let place = (&distribution, &layout, MemoryClass::Any);
+        let mut inputs = vec![self.bring(
+            data.operands[0],
+            inst,
+            distribution.clone(),
+            layout.clone(),
+            MemoryClass::Any,
+        )?];
+        for &operand in &data.operands[1..] {
+            inputs.push(self.spread_operand(operand, inst, &[rank - 1], &ty, place)?);
+        }
+        let name = self.name_of(result);
+        let made = self.add_value(
+            name.clone(),
+            &ty,
+            distribution.clone(),
+            layout.clone(),
+            MemoryClass::Any,
+            Role::Temporary,
+        );
+        let mut calls = Vec::new();
+        for (extents, tiles) in self.blocks(made) {
+            let rows = ipucc_tile::kernel::Rows {
+                rows: extents[..rank - 1].iter().product(),
+                columns,
+                pitch: columns.next_multiple_of(2),
+                element: ty.element,
+            };
+            let kernel = match &data.op {
+                Op::Softmax(_) => Kernel::Softmax(rows),
+                Op::LayerNorm { epsilon } => Kernel::LayerNorm(rows, *epsilon),
+                Op::RmsNorm { epsilon } => Kernel::RmsNorm(rows, *epsilon),
+                _ => return Err(self.error(inst, "is no operation on rows")),
+            };
+            if let Err(error) = self.catalog.cost(&kernel) {
+                return Err(self.error(inst, error.to_string()));
+            }
+            let operands = inputs
+                .iter()
+                .chain([&made])
+                .map(|&value| Operand {
+                    value,
+                    offset_bytes: 0,
+                })
+                .collect();
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands,
+            });
+        }
+        self.program
+            .steps
+            .push(Step::Compute(Compute { label: name, calls }));
+        Ok(made)
+    }
+}
