@@ -44,14 +44,20 @@ struct Tile {
     selects: BTreeMap<i64, u16>,
     /// Pointer events, with the words that follow.
     pointers: BTreeMap<i64, (Place, u32)>,
-    /// End of the last select window.
-    receive_end: i64,
+    /// Select windows: start -> end; they do not overlap, holes are filled by later messages.
+    windows: BTreeMap<i64, i64>,
     horizon: i64,
 }
 
 impl Tile {
     fn send_free(&self, start: i64, end: i64) -> bool {
         self.sends.iter().all(|&(s, e, ..)| end <= s || e <= start)
+    }
+
+    /// End of a select window that meets `[start, end)`.
+    fn busy_until(&self, start: i64, end: i64) -> Option<i64> {
+        let (_, &until) = self.windows.range(..end).next_back()?;
+        (until > start).then_some(until)
     }
 
     /// A receive control may not fall on the first two events of an own send.
@@ -160,8 +166,8 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
             let row = tile.physical().row();
             let select = fabric::select_event(start, route.time);
             let pointer = fabric::pointer_event(select, row);
-            if select < state.receive_end {
-                start += state.receive_end - select;
+            if let Some(end) = state.busy_until(select, select + words) {
+                start += end - select;
                 continue 'starts;
             }
             let free = state.control_free(select)
@@ -198,11 +204,12 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
             let select = fabric::select_event(start, route.time);
             if let Some(state) = tiles.get_mut(tile) {
                 state.selects.insert(select, sender.0);
-                state.selects.insert(select + words, NEUTRAL);
+                // A window that follows at once takes over without a neutral between.
+                state.selects.entry(select + words).or_insert(NEUTRAL);
                 state
                     .pointers
                     .insert(fabric::pointer_event(select, row), (*to, message.words));
-                state.receive_end = select + words;
+                state.windows.insert(select, select + words);
                 state.horizon = state
                     .horizon
                     .max(fabric::receive_horizon(select, words, row));
