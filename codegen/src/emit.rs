@@ -141,7 +141,7 @@ pub fn emit_with(
             Step::Repeat(_) => {
                 return Err(EmitError::Step {
                     step,
-                    reason: "a repeat has no code yet; hint: compile with --no-reroll".into(),
+                    reason: "a repeat has no code yet; hint: write its body out count times".into(),
                 });
             }
         }

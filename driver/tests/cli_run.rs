@@ -47,6 +47,16 @@ fn the_perceptron_runs_on_a_whole_chip() {
 }
 
 #[test]
+fn padding_of_a_contraction_adds_nothing() {
+    for tiles in ["1", "4", "64"] {
+        let model = "driver/tests/models/odd_contraction.ir";
+        let report = json(&["run", model, "--tiles", tiles, "--check", "--json"]);
+        assert_eq!(report["outputs"][0]["ok"], true, "{tiles} tiles: {report}");
+        assert_eq!(report["predicted_cycles"], report["simulated_cycles"]);
+    }
+}
+
+#[test]
 fn both_ways_of_abstaining_give_the_same_numbers() {
     for mode in ["per-phase", "advance"] {
         let report = json(&[

@@ -109,14 +109,12 @@ impl std::fmt::Display for OutOfMemory {
         let largest = self.live.first().map(|entry| entry.2);
         let hint = match largest {
             Some(Kind::Weight) => {
-                "use more tiles (--tiles), fewer weight copies (--weight-bytes-per-tile) or a lower precision (--precision f16)"
+                "use more tiles (--tiles), or a model with fewer or smaller weights (f16 elements)"
             }
             Some(Kind::Row) => {
                 "use a plan with larger messages or fewer tiles per exchange; rows grow with the number of messages"
             }
-            _ => {
-                "use more tiles (--tiles), a lower precision (--precision f16), or split the largest operation"
-            }
+            _ => "use more tiles (--tiles), smaller elements (f16), or split the largest operation",
         };
         write!(f, "  hint: {hint}")
     }

@@ -1,13 +1,14 @@
 //! Fused elementwise expressions, and operands that are broadcast into them.
 
-use super::{FUSED_OPERATIONS, Home, PlanError, Planner, TensorValue, row_layout};
+use super::place::Place;
+use super::{FUSED_OPERATIONS, Home, PlanError, Planner, TensorValue};
 use indexmap::IndexMap;
 use ipucc_chip::LogicalTile;
 use ipucc_tensor::{Inst, Op, TensorType};
 use ipucc_tile::kernel::{Access, Expr, Kernel, Map};
 use ipucc_tile::{
-    AxisCut, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Role, Step,
-    TileSet, Value,
+    AxisCut, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding, Role,
+    Step, TileSet, Value,
 };
 use smallvec::SmallVec;
 
@@ -44,33 +45,27 @@ impl Planner<'_> {
             Some(Home::Tiles(found)) if self.function.ty(leaf).shape == ty.shape => Some(*found),
             _ => None,
         });
-        let (distribution, layout, memory) = match leader {
+        let place = match leader {
             Some(leader) => {
                 let data = &self.program.values[leader];
-                (data.distribution.clone(), data.layout.clone(), data.memory)
+                Place {
+                    distribution: data.distribution.clone(),
+                    layout: data.layout.clone(),
+                    memory: data.memory,
+                    padding: Padding::Anything,
+                }
             }
-            None => (
-                self.spread(&ty.shape),
-                row_layout(ty.rank()),
-                MemoryClass::Any,
-            ),
+            None => self.spread_place(&ty.shape),
         };
         let mut fused = Fused {
             nodes: Vec::new(),
             inputs: Vec::new(),
             seen: IndexMap::new(),
         };
-        let place = (&distribution, &layout, memory);
-        self.fuse(value, inst, &ty, place, &mut fused, true)?;
+        self.fuse(value, inst, &ty, &place, &mut fused, true)?;
         let name = self.name_of(value);
-        let result = self.add_value(
-            name.clone(),
-            &ty,
-            distribution,
-            layout.clone(),
-            memory,
-            Role::Temporary,
-        );
+        let layout = place.layout.clone();
+        let result = self.add_value(name.clone(), &ty, place, Role::Temporary);
         let mut calls = Vec::new();
         for (extents, tiles) in self.blocks(result) {
             let dims = walk(&layout, &extents);
@@ -145,7 +140,7 @@ impl Planner<'_> {
         value: TensorValue,
         at: Inst,
         ty: &TensorType,
-        place: (&Distribution, &Layout, MemoryClass),
+        place: &Place,
         fused: &mut Fused,
         root: bool,
     ) -> Result<u16, PlanError> {
@@ -195,9 +190,7 @@ impl Planner<'_> {
                     | Op::Reshape(_)
                     | Op::Transpose(_)
                     | Op::Slice { .. } => {
-                        let (distribution, layout, memory) = place;
-                        let input =
-                            self.bring(value, at, distribution.clone(), layout.clone(), memory)?;
+                        let input = self.bring(value, at, place.clone())?;
                         fused.input(input, None)
                     }
                     op => {
@@ -219,8 +212,7 @@ impl Planner<'_> {
                 }
             }
             _ => {
-                let (distribution, layout, memory) = place;
-                let input = self.bring(value, at, distribution.clone(), layout.clone(), memory)?;
+                let input = self.bring(value, at, place.clone())?;
                 fused.input(input, None)
             }
         };
@@ -238,9 +230,9 @@ impl Planner<'_> {
         at: Inst,
         axes: &[usize],
         ty: &TensorType,
-        place: (&Distribution, &Layout, MemoryClass),
+        place: &Place,
     ) -> Result<Value, PlanError> {
-        let (distribution, layout, _) = place;
+        let distribution = &place.distribution;
         let own = self.function.ty(operand).clone();
         let cuts: SmallVec<[AxisCut; 4]> = axes
             .iter()
@@ -278,16 +270,21 @@ impl Planner<'_> {
             tiles: tiles.into_iter().flatten().collect(),
         };
         // Rows are padded as the result's panels are, so that both walk the same columns.
-        let pitch = match layout.kind {
+        let pitch = match place.layout.kind {
             LayoutKind::Row { pitch } => pitch,
             LayoutKind::AmpLhs { panel } => panel,
             LayoutKind::AmpRhs { .. } => 16,
         };
-        let own_layout = Layout {
-            kind: LayoutKind::Row { pitch },
-            order: (0..own.rank() as u8).collect(),
+        let own_place = Place {
+            distribution: own_distribution,
+            layout: Layout {
+                kind: LayoutKind::Row { pitch },
+                order: (0..own.rank() as u8).collect(),
+            },
+            memory: MemoryClass::Any,
+            padding: Padding::Anything,
         };
-        self.bring(operand, at, own_distribution, own_layout, MemoryClass::Any)
+        self.bring(operand, at, own_place)
     }
 }
 

@@ -16,7 +16,7 @@ use ipucc_chip::{Chip, LogicalTile};
 use ipucc_tensor::{Function, Inst, Module, Op};
 use ipucc_tile::cost::{ExchangeCost, KernelCatalog};
 use ipucc_tile::kernel::Kernel;
-use ipucc_tile::{Binding, Layout, LayoutKind, MemoryClass, Program, Role, Shape, Value};
+use ipucc_tile::{Binding, Layout, LayoutKind, Program, Role, Shape, Value};
 use thiserror::Error;
 
 /// Options of the planner.
@@ -253,9 +253,8 @@ impl Planner<'_> {
             }
             Some(Home::Param(_) | Home::Lazy(_)) => {
                 let ty = self.function.ty(value).clone();
-                let distribution = self.spread(&ty.shape);
-                let layout = row_layout(ty.rank());
-                self.bring(value, at, distribution, layout, MemoryClass::Any)
+                let place = self.spread_place(&ty.shape);
+                self.bring(value, at, place)
             }
             None => Err(self.error(at, "an operand has no definition")),
         }

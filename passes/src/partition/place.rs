@@ -1,20 +1,31 @@
 //! Where values stand: placed by host or loader, or moved by exchanges and local copies.
 
-use super::{Home, PlanError, Planner, TensorValue};
+use super::{Home, PlanError, Planner, TensorValue, row_layout};
 use indexmap::IndexMap;
 use ipucc_chip::LogicalTile;
 use ipucc_tensor::{Builder, Inst, Module, Op, TensorType};
-use ipucc_tile::kernel::Kernel;
+use ipucc_tile::kernel::{Fill, Kernel};
 use ipucc_tile::transfers::{local_calls, transfer};
 use ipucc_tile::{
     AxisCut, Binding, Call, Compute, Distribution, Exchange, Layout, MemoryClass, Operand, Padding,
     Role, Shape, Step, TileSet, Value, ValueData, WeightProgram,
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
+
+/// Where and how a value stands.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub distribution: Distribution,
+    pub layout: Layout,
+    pub memory: MemoryClass,
+    /// What readers ask of the padding. The host and the loader always write zeros, kernels
+    /// anything; moved values are cleared first if zero is asked for.
+    pub padding: Padding,
+}
 
 impl Planner<'_> {
     /// A distribution over all tiles for a value that nothing places: the longest axis is cut.
-    pub(super) fn spread(&self, shape: &[u32]) -> Distribution {
+    fn spread(&self, shape: &[u32]) -> Distribution {
         let mut cuts: SmallVec<[AxisCut; 4]> = SmallVec::from_elem(AxisCut::WHOLE, shape.len());
         let longest = (0..shape.len()).max_by_key(|&axis| (shape[axis], usize::MAX - axis));
         let mut parts = 1;
@@ -31,26 +42,38 @@ impl Planner<'_> {
         }
     }
 
+    /// Rows over all tiles for a value that nothing places.
+    pub(super) fn spread_place(&self, shape: &[u32]) -> Place {
+        Place {
+            distribution: self.spread(shape),
+            layout: row_layout(shape.len()),
+            memory: MemoryClass::Any,
+            padding: Padding::Anything,
+        }
+    }
+
     pub(super) fn add_value(
         &mut self,
         name: String,
         ty: &TensorType,
-        distribution: Distribution,
-        layout: Layout,
-        memory: MemoryClass,
+        place: Place,
         role: Role,
     ) -> Value {
         let number = self.program.values.len();
+        let padding = match role {
+            Role::Input(_) | Role::Weight(_) => Padding::Zero,
+            Role::Temporary | Role::Output(_) => place.padding,
+        };
         self.program.values.push(ValueData {
             name: format!("{name}.{number}"),
             element: ty.element,
             shape: ty.shape.clone(),
-            distribution,
-            layout,
-            memory,
+            distribution: place.distribution,
+            layout: place.layout,
+            memory: place.memory,
             align_bytes: 16,
             tail_bytes: 8,
-            padding: Padding::Zero,
+            padding,
             role,
             origin: None,
         })
@@ -62,9 +85,7 @@ impl Planner<'_> {
         &mut self,
         value: TensorValue,
         at: Inst,
-        distribution: Distribution,
-        layout: Layout,
-        memory: MemoryClass,
+        place: Place,
     ) -> Result<Value, PlanError> {
         let ty = self.function.ty(value).clone();
         let name = self.name_of(value);
@@ -72,7 +93,7 @@ impl Planner<'_> {
             Some(Home::Param(index)) => {
                 let port = &self.function.params[index];
                 let role = Role::Input(port.name.clone());
-                let placed = self.add_value(name, &ty, distribution, layout, memory, role);
+                let placed = self.add_value(name, &ty, place, role);
                 let host = port.host;
                 let binding = Binding {
                     value: placed,
@@ -87,7 +108,7 @@ impl Planner<'_> {
                 if let Some(program) = self.weight_program(value, inst) {
                     let stored = format!("{name}.{}", self.program.weights.len());
                     let role = Role::Weight(stored.clone());
-                    let placed = self.add_value(name, &ty, distribution, layout, memory, role);
+                    let placed = self.add_value(name, &ty, place, role);
                     self.program.weights.insert(stored, program);
                     return Ok(placed);
                 }
@@ -112,7 +133,7 @@ impl Planner<'_> {
                 view_index(&data.op, &index, &to.shape, &from.shape)
             })
         };
-        let moved = self.moved(source, name, &ty, (distribution, layout, memory), &map);
+        let moved = self.moved(source, name, &ty, place, &map);
         moved.map_err(|message| self.error(at, message))
     }
 
@@ -131,26 +152,20 @@ impl Planner<'_> {
         source: Value,
         name: String,
         ty: &TensorType,
-        place: (Distribution, Layout, MemoryClass),
+        place: Place,
         map: &dyn Fn(&[u32]) -> Shape,
     ) -> Result<Value, String> {
-        let (distribution, layout, memory) = place;
         let data = &self.program.values[source];
         let same = data.shape == ty.shape
-            && data.distribution == distribution
-            && data.layout == layout
-            && data.memory == memory;
+            && data.distribution == place.distribution
+            && data.layout == place.layout
+            && data.memory == place.memory
+            && (data.padding == place.padding || place.padding == Padding::Anything);
         if same {
             return Ok(source);
         }
-        let target = self.add_value(
-            name.clone(),
-            ty,
-            distribution,
-            layout,
-            memory,
-            Role::Temporary,
-        );
+        let target = self.add_value(name.clone(), ty, place, Role::Temporary);
+        self.clear_padding(target, &name);
         let (moved, local) =
             transfer(&self.program, source, target, map).map_err(|error| error.to_string())?;
         if !moved.runs.is_empty() {
@@ -180,6 +195,36 @@ impl Planner<'_> {
                 .push(Step::Compute(Compute { label, calls }));
         }
         Ok(target)
+    }
+
+    /// Zeros in the shards of a value whose padding must be zero and that have any.
+    fn clear_padding(&mut self, value: Value, name: &str) {
+        let data = &self.program.values[value];
+        if data.padding != Padding::Zero {
+            return;
+        }
+        let mut calls = Vec::new();
+        for (extents, tiles) in self.blocks(value) {
+            let elements: u64 = extents.iter().map(|&extent| u64::from(extent)).product();
+            if data.layout.elements(&extents) == elements {
+                continue;
+            }
+            let words = data.shard_bytes(&extents) / 4;
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel: Kernel::Fill(Fill { words, word: 0 }),
+                operands: smallvec![Operand {
+                    value,
+                    offset_bytes: 0,
+                }],
+            });
+        }
+        if !calls.is_empty() {
+            let label = format!("{name} (padding)");
+            self.program
+                .steps
+                .push(Step::Compute(Compute { label, calls }));
+        }
     }
 
     /// The program of a value that weights and constants alone decide.

@@ -1,5 +1,6 @@
 //! Products: the grid of tiles, operands and partial sums.
 
+use super::place::Place;
 use super::{PlanEntry, PlanError, Planner};
 use indexmap::IndexMap;
 use ipucc_chip::{LogicalTile, ScalarType};
@@ -7,8 +8,8 @@ use ipucc_tensor::{Inst, Op, TensorType};
 use ipucc_tile::cost::PhaseLoad;
 use ipucc_tile::kernel::{Access, Dot, Expr, Kernel, Map};
 use ipucc_tile::{
-    AxisCut, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Role, Shape,
-    Step, TileSet, Value,
+    AxisCut, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding, Role,
+    Shape, Step, TileSet, Value,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -103,16 +104,27 @@ impl Planner<'_> {
         };
         let lhs = grid_distribution(&cuts, &roles(a.rank(), lhs_batch, &left, rows));
         let rhs = grid_distribution(&cuts, &roles(b.rank(), rhs_batch, &right, columns));
-        let lhs_layout = Layout {
-            kind: LayoutKind::AmpLhs { panel },
-            order: innermost(a.rank(), left.free, left.contract),
+        // The padding of the contraction is multiplied: it must be zero on both sides.
+        let lhs = Place {
+            distribution: lhs,
+            layout: Layout {
+                kind: LayoutKind::AmpLhs { panel },
+                order: innermost(a.rank(), left.free, left.contract),
+            },
+            memory: MemoryClass::Any,
+            padding: Padding::Zero,
         };
-        let rhs_layout = Layout {
-            kind: LayoutKind::AmpRhs { panel },
-            order: innermost(b.rank(), right.free, right.contract),
+        let rhs = Place {
+            distribution: rhs,
+            layout: Layout {
+                kind: LayoutKind::AmpRhs { panel },
+                order: innermost(b.rank(), right.free, right.contract),
+            },
+            memory: MemoryClass::Interleaved,
+            padding: Padding::Zero,
         };
-        let xs = self.bring(x, inst, lhs, lhs_layout, MemoryClass::Any)?;
-        let ws = self.bring(w, inst, rhs, rhs_layout, MemoryClass::Interleaved)?;
+        let xs = self.bring(x, inst, lhs)?;
+        let ws = self.bring(w, inst, rhs)?;
 
         // Axes of the result: batch, free axes of the left, free axes of the right operand. Shares
         // of the contraction are a leading axis of partial sums.
@@ -148,12 +160,15 @@ impl Planner<'_> {
         let partial = self.add_value(
             name.clone(),
             &partial_ty,
-            grid_distribution(&partial_cuts, &partial_roles),
-            Layout {
-                kind: LayoutKind::AmpLhs { panel: 16 },
-                order: innermost(partial_ty.rank(), row_axis + lead, column_axis + lead),
+            Place {
+                distribution: grid_distribution(&partial_cuts, &partial_roles),
+                layout: Layout {
+                    kind: LayoutKind::AmpLhs { panel: 16 },
+                    order: innermost(partial_ty.rank(), row_axis + lead, column_axis + lead),
+                },
+                memory: MemoryClass::Interleaved,
+                padding: Padding::Anything,
             },
-            MemoryClass::Interleaved,
             Role::Temporary,
         );
         let mut groups: IndexMap<(u32, u32, u32), Vec<LogicalTile>> = IndexMap::new();
@@ -232,31 +247,25 @@ impl Planner<'_> {
         let mut shape: Shape = smallvec![shares];
         shape.extend_from_slice(&ty.shape);
         let shared_ty = TensorType { element, shape };
-        let layout = |lead: usize| Layout {
-            kind: LayoutKind::Row { pitch },
-            order: innermost(ty.rank() + lead, row_axis + lead, column_axis + lead),
+        let place = |lead: usize, roles: &[Option<usize>]| Place {
+            distribution: grid_distribution(&cuts, roles),
+            layout: Layout {
+                kind: LayoutKind::Row { pitch },
+                order: innermost(ty.rank() + lead, row_axis + lead, column_axis + lead),
+            },
+            memory: MemoryClass::Any,
+            padding: Padding::Anything,
         };
         let gathered = self
             .moved(
                 partial,
                 format!("{name}.shares"),
                 &shared_ty,
-                (
-                    grid_distribution(&cuts, &shared_roles),
-                    layout(1),
-                    MemoryClass::Any,
-                ),
+                place(1, &shared_roles),
                 &|index| Shape::from(index),
             )
             .map_err(|message| self.error(inst, message))?;
-        let sum = self.add_value(
-            format!("{name}.sum"),
-            ty,
-            grid_distribution(&cuts, &roles),
-            layout(0),
-            MemoryClass::Any,
-            Role::Temporary,
-        );
+        let sum = self.add_value(format!("{name}.sum"), ty, place(0, &roles), Role::Temporary);
         // A pass adds up to six shares and what the passes before it gave.
         let blocks = self.blocks(sum);
         let mut next = 0;

@@ -1,11 +1,12 @@
 //! Kernels that work row by row.
 
+use super::place::Place;
 use super::{PlanError, Planner, row_layout};
 use ipucc_chip::LogicalTile;
 use ipucc_tensor::{Inst, Op};
 use ipucc_tile::kernel::Kernel;
 use ipucc_tile::{
-    AxisCut, Call, Compute, Distribution, MemoryClass, Operand, Role, Step, TileSet, Value,
+    AxisCut, Call, Compute, Distribution, MemoryClass, Operand, Padding, Role, Step, TileSet, Value,
 };
 use smallvec::SmallVec;
 
@@ -31,27 +32,18 @@ impl Planner<'_> {
             replicas: 1,
             tiles: (0..points as u16).map(LogicalTile).collect(),
         };
-        let layout = row_layout(rank);
-        let place = (&distribution, &layout, MemoryClass::Any);
-        let mut inputs = vec![self.bring(
-            data.operands[0],
-            inst,
-            distribution.clone(),
-            layout.clone(),
-            MemoryClass::Any,
-        )?];
+        let place = Place {
+            distribution,
+            layout: row_layout(rank),
+            memory: MemoryClass::Any,
+            padding: Padding::Anything,
+        };
+        let mut inputs = vec![self.bring(data.operands[0], inst, place.clone())?];
         for &operand in &data.operands[1..] {
-            inputs.push(self.spread_operand(operand, inst, &[rank - 1], &ty, place)?);
+            inputs.push(self.spread_operand(operand, inst, &[rank - 1], &ty, &place)?);
         }
         let name = self.name_of(result);
-        let made = self.add_value(
-            name.clone(),
-            &ty,
-            distribution.clone(),
-            layout.clone(),
-            MemoryClass::Any,
-            Role::Temporary,
-        );
+        let made = self.add_value(name.clone(), &ty, place, Role::Temporary);
         let mut calls = Vec::new();
         for (extents, tiles) in self.blocks(made) {
             let rows = ipucc_tile::kernel::Rows {
