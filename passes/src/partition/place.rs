@@ -160,7 +160,11 @@ impl Planner<'_> {
             && data.distribution == place.distribution
             && data.layout == place.layout
             && data.memory == place.memory
-            && (data.padding == place.padding || place.padding == Padding::Anything);
+            && (data.padding == place.padding
+                || place.padding == Padding::Anything
+                || !data
+                    .shards()
+                    .any(|shard| has_padding(data, &shard.extents())));
         if same {
             return Ok(source);
         }
@@ -205,8 +209,7 @@ impl Planner<'_> {
         }
         let mut calls = Vec::new();
         for (extents, tiles) in self.blocks(value) {
-            let elements: u64 = extents.iter().map(|&extent| u64::from(extent)).product();
-            if data.layout.elements(&extents) == elements {
+            if !has_padding(data, &extents) {
                 continue;
             }
             let words = data.shard_bytes(&extents) / 4;
@@ -262,6 +265,12 @@ impl Planner<'_> {
         }
         builder.op(data.op.clone(), &operands).ok()
     }
+}
+
+/// True if a shard with these extents has bytes that hold no element.
+fn has_padding(data: &ValueData, extents: &[u32]) -> bool {
+    let elements: u64 = extents.iter().map(|&extent| u64::from(extent)).product();
+    u64::from(data.shard_bytes(extents)) != elements * u64::from(data.element.bytes())
 }
 
 /// The operand's index of an index of a view's result.
