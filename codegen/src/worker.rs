@@ -134,11 +134,61 @@ impl Worker {
         ));
     }
 
+    /// `$m(first)` = the first of the calling worker's items of `items` ([`share`]), `$m(number)` =
+    /// its number; `scratch` is overwritten.
+    pub fn first_item(&mut self, number: u32, first: u32, scratch: u32, items: u32) {
+        self.solo(format!("get $m{number}, $WSR"));
+        self.solo(format!("and $m{number}, $m{number}, 7"));
+        self.times(first, number, items / 6);
+        let more = items % 6;
+        if more > 0 {
+            self.solo(format!("min $m{scratch}, $m{number}, {more}"));
+            self.solo(format!("add $m{first}, $m{first}, $m{scratch}"));
+        }
+    }
+
     /// Appends other code.
     pub fn append(&mut self, other: &Worker) {
         self.text.push_str(&other.text);
         self.turns += other.turns;
     }
+}
+
+/// The text of an entry that deals `items` to its workers, and their turns: the head, then
+/// `path(count, label of its loop)` for the worker's number of items. The head leaves the worker's
+/// number in `$m(number)`; paths start at a multiple of 8.
+pub fn entry(
+    name: &str,
+    mut head: Worker,
+    number: u32,
+    items: u32,
+    path: impl Fn(u32, &str) -> Worker,
+) -> (String, [u64; 6]) {
+    let (each, more) = (items / 6, items % 6);
+    let mut text = format!("        .text\n        .globl {name}\n        .p2align 3\n{name}:\n");
+    if more > 0 {
+        head.solo(format!("cmpult $m{number}, $m{number}, {more}"));
+        head.solo(format!("brz $m{number}, .Lshort"));
+    }
+    let branched = head.turns();
+    if head.words() % 2 == 1 {
+        head.solo("nop");
+    }
+    let long = path(each + u32::from(more > 0), ".Llong_row");
+    let _ = write!(text, "{}{}", head.text(), long.text());
+    if more == 0 {
+        return (text, [head.turns() + long.turns(); 6]);
+    }
+    let short = path(each, ".Lshort_row");
+    let _ = write!(text, "        .p2align 3\n.Lshort:\n{}", short.text());
+    let turns = std::array::from_fn(|w| {
+        if share(items, w as u32).1 > each {
+            head.turns() + long.turns()
+        } else {
+            branched + short.turns()
+        }
+    });
+    (text, turns)
 }
 
 /// How `count` items are dealt to six workers in contiguous runs: (first, number) of worker `w`.

@@ -2,11 +2,10 @@
 
 use super::{Launch, Made, Weights, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Schedule, Walk};
-use crate::worker::{Worker, share};
+use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::{Expr, Map};
-use std::fmt::Write as _;
 
 /// Bit of `$FP_NFMT` that says that aux registers hold f8 of the 1-4-3 format (`isa/csr.tsv`).
 const ARF_E4M3: u32 = 2;
@@ -57,7 +56,6 @@ pub(super) fn generate(
     // Elements of a vector, and its bytes in the two buffers.
     let (width, read, written) = if narrow { (8, 16, 8) } else { (4, 4, 8) };
     let vectors = elements.div_ceil(width);
-    let (each, more) = (vectors / 6, vectors % 6);
     let format = if from == ScalarType::F8E4M3 || to == ScalarType::F8E4M3 {
         ARF_E4M3
     } else {
@@ -69,55 +67,36 @@ pub(super) fn generate(
         format!("setzi $a0, {format}"),
     );
     head.bundle("ld32 $m1, $mvertex_base, $mzero, 1", "uput $FP_NFMT, $a0");
-    head.bundle("get $m2, $WSR", "");
-    head.bundle("and $m2, $m2, 7", "");
-    head.constant_m(4, each);
-    head.bundle("mul $m3, $m2, $m4", "");
-    head.bundle(format!("min $m4, $m2, {more}"), "");
-    head.bundle("add $m3, $m3, $m4", "");
+    head.first_item(2, 3, 4, vectors);
     for (pointer, bytes) in [(0, read), (1, written)] {
         head.bundle(format!("mul $m4, $m3, {bytes}"), "");
         head.bundle(format!("add $m{pointer}, $m{pointer}, $m4"), "");
     }
-    head.bundle(format!("cmpult $m2, $m2, {more}"), "");
-    head.bundle("brz $m2, .Lshort", "");
-    let run = |count: u32| -> Option<Worker> {
+    let schedule = if narrow {
+        None
+    } else {
+        let mut body = Body::new(assumptions);
+        let x = body.load(0, 1);
+        let y = body.fresh(2, "f8v4tof16", &format!("%{x}"), &[x]);
+        body.store(1, y);
+        let schedule = Schedule::of(&body, Access::Plain);
+        Some(schedule.ok_or_else(|| no("internal: more registers than there are"))?)
+    };
+    let (text, turns) = entry("cast", head, 2, vectors, |count, _| {
         let mut out = Worker::new();
-        if narrow {
-            narrowing(&mut out, count, relaxed);
-        } else {
-            let mut body = Body::new(assumptions);
-            let x = body.load(0, 1);
-            let y = body.fresh(2, "f8v4tof16", &format!("%{x}"), &[x]);
-            body.store(1, y);
-            let walk = Walk {
-                pointers: &[0, 1],
-                bytes: &[read, written],
-                stored: 1,
-            };
-            Schedule::of(&body, Access::Plain)?.emit(&mut out, count, &walk);
+        match &schedule {
+            None => narrowing(&mut out, count, relaxed),
+            Some(schedule) => {
+                let walk = Walk {
+                    pointers: &[0, 1],
+                    bytes: &[read, written],
+                    stored: 1,
+                };
+                schedule.emit(&mut out, count, &walk);
+            }
         }
         out.solo("exitz $mzero");
-        Some(out)
-    };
-    let (Some(long), Some(short)) = (run(each + 1), run(each)) else {
-        return Err(no("internal: more registers than there are"));
-    };
-    let mut text = String::from("        .text\n        .globl cast\n        .p2align 3\ncast:\n");
-    let _ = write!(
-        text,
-        "{}{}        .p2align 3\n.Lshort:\n{}",
-        head.text(),
-        long.text(),
-        short.text()
-    );
-    let turns = std::array::from_fn(|w| {
-        head.turns()
-            + if share(vectors, w as u32).1 > each {
-                long.turns()
-            } else {
-                short.turns()
-            }
+        out
     });
     let launch = Launch {
         entry: "cast",

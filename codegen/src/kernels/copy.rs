@@ -5,10 +5,9 @@
 
 use super::{Launch, Made, Weights, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Schedule, Walk};
-use crate::worker::{Worker, share};
+use crate::worker::{Worker, entry};
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::{Copy, CopyDim};
-use std::fmt::Write as _;
 
 /// Most launches of one call.
 const MAX_LAUNCHES: u32 = 256;
@@ -131,16 +130,10 @@ fn launches(inner: CopyDim, mut dims: Vec<CopyDim>, unit: u32, fast: bool) -> Op
 
 fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String, [u64; 6]) {
     let step = rows.unwrap_or(inner);
-    let (each, more) = (step.count / 6, step.count % 6);
     let mut head = Worker::new();
     head.bundle("ld32 $m0, $mvertex_base, $mzero, 0", "");
     head.bundle("ld32 $m1, $mvertex_base, $mzero, 1", "");
-    head.bundle("get $m2, $WSR", "");
-    head.bundle("and $m2, $m2, 7", "");
-    head.constant_m(4, each);
-    head.bundle("mul $m3, $m2, $m4", "");
-    head.bundle(format!("min $m4, $m2, {more}"), "");
-    head.bundle("add $m3, $m3, $m4", "");
+    head.first_item(2, 3, 4, step.count);
     for (pointer, bytes) in [(0, step.source_bytes), (1, step.destination_bytes)] {
         head.constant_m(4, bytes as u32);
         head.bundle("mul $m4, $m3, $m4", "");
@@ -149,8 +142,6 @@ fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String
     // Strides of the inner loop in units.
     head.constant_m(6, (inner.source_bytes / unit as i32) as u32);
     head.constant_m(7, (inner.destination_bytes / unit as i32) as u32);
-    head.bundle(format!("cmpult $m2, $m2, {more}"), "");
-    head.bundle("brz $m2, .Lshort", "");
     let mut body = Body::default();
     let x = body.load(0, (unit / 4).max(1));
     body.store(1, x);
@@ -190,7 +181,7 @@ fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String
             }
         }
     };
-    let run = |count: u32, label: &str| {
+    entry("copy", head, 2, step.count, |count, label| {
         let mut out = Worker::new();
         match rows {
             None => line(&mut out, [0, 1], count),
@@ -211,25 +202,7 @@ fn code(inner: CopyDim, rows: Option<CopyDim>, unit: u32, fast: bool) -> (String
         }
         out.solo("exitz $mzero");
         out
-    };
-    let (long, short) = (run(each + 1, ".Llong_row"), run(each, ".Lshort_row"));
-    let mut text = String::from("        .text\n        .globl copy\n        .p2align 3\ncopy:\n");
-    let _ = write!(
-        text,
-        "{}{}        .p2align 3\n.Lshort:\n{}",
-        head.text(),
-        long.text(),
-        short.text()
-    );
-    let turns = std::array::from_fn(|w| {
-        head.turns()
-            + if share(step.count, w as u32).1 > each {
-                long.turns()
-            } else {
-                short.turns()
-            }
-    });
-    (text, turns)
+    })
 }
 
 /// `count` halves, an even number, `$m6` halves apart: two loads and a store a pair.

@@ -7,11 +7,10 @@
 
 use super::{Launch, Made, Weights, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Reg, Schedule, Walk};
-use crate::worker::{Worker, share};
+use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::{Reduce, ReduceKind, Rows};
-use std::fmt::Write as _;
 
 /// Bit of `$FP_CLR` that clears the accumulators (`isa/amp.md` 11).
 const CLEAR_ACCUMULATORS: u32 = 8;
@@ -122,7 +121,7 @@ fn mask_words(element: ScalarType, columns: u32, filler: u32) -> Vec<u32> {
 
 /// Frame of a row kernel: `strides` are the bytes from row to row of each operand (0: the same for
 /// all rows), pointers in `$m0..`; `row` emits one row with bundles only and leaves the pointers.
-pub(super) fn frame(entry: &str, rows: u32, strides: &[u32], row: &Worker) -> (String, [u64; 6]) {
+pub(super) fn frame(name: &str, rows: u32, strides: &[u32], row: &Worker) -> (String, [u64; 6]) {
     let (each, more) = (rows / 6, rows % 6);
     let mut head = Worker::new();
     head.bundle(
@@ -148,9 +147,7 @@ pub(super) fn frame(entry: &str, rows: u32, strides: &[u32], row: &Worker) -> (S
         head.bundle("mul $m10, $m9, $m10", "");
         head.bundle(format!("add $m{operand}, $m{operand}, $m10"), "");
     }
-    head.bundle(format!("cmpult $m8, $m8, {more}"), "");
-    head.bundle("brz $m8, .Lshort", "");
-    let run = |count: u32, label: &str| {
+    entry(name, head, 8, rows, |count, label| {
         let mut out = Worker::new();
         if count > 0 {
             out.bundle(format!("setzi $m11, {}", count - 1), "");
@@ -172,25 +169,7 @@ pub(super) fn frame(entry: &str, rows: u32, strides: &[u32], row: &Worker) -> (S
         }
         out.solo("exitz $mzero");
         out
-    };
-    let (long, short) = (run(each + 1, ".Llong_row"), run(each, ".Lshort_row"));
-    let mut text = format!("        .text\n        .globl {entry}\n        .p2align 3\n{entry}:\n");
-    let _ = write!(
-        text,
-        "{}{}        .p2align 3\n.Lshort:\n{}",
-        head.text(),
-        long.text(),
-        short.text()
-    );
-    let turns = std::array::from_fn(|w| {
-        head.turns()
-            + if share(rows, w as u32).1 > each {
-                long.turns()
-            } else {
-                short.turns()
-            }
-    });
-    (text, turns)
+    })
 }
 
 /// Checks the shape and builds the description of a row.

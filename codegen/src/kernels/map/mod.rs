@@ -10,12 +10,11 @@ mod lower;
 use self::lower::{Lowered, Source, lower};
 use super::{Launch, Made, Weights, Word, anywhere, fits};
 use crate::pipeline::{Access, Schedule, Walk};
-use crate::worker::{Worker, share};
+use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::MemoryClass;
 use ipucc_tile::cost::{NoKernel, OperandNeed};
 use ipucc_tile::kernel::{Expr, Map};
-use std::fmt::Write as _;
 
 /// Most launches of one call.
 const MAX_LAUNCHES: u32 = 256;
@@ -328,7 +327,6 @@ fn plan(
 fn code(shape: &Shape<'_>, plan: &Plan) -> (String, [u64; 6]) {
     let buffers = shape.elements.len();
     let items = shape.rows.map_or(shape.vectors, |rows| rows.extent);
-    let (each, more) = (items / 6, items % 6);
     let mut head = Worker::new();
     for buffer in 0..buffers {
         head.solo(format!("ld32 $m{buffer}, $mvertex_base, $mzero, {buffer}"));
@@ -343,13 +341,7 @@ fn code(shape: &Shape<'_>, plan: &Plan) -> (String, [u64; 6]) {
         }
     }
     // $m9 = first item of this worker.
-    head.solo("get $m8, $WSR");
-    head.solo("and $m8, $m8, 7");
-    head.times(9, 8, each);
-    if more > 0 {
-        head.solo(format!("min $m10, $m8, {more}"));
-        head.solo("add $m9, $m9, $m10");
-    }
+    head.first_item(8, 9, 10, items);
     for buffer in 0..buffers {
         // Bytes from one item to the next in this buffer.
         let bytes = shape.elements[buffer].bytes();
@@ -362,7 +354,7 @@ fn code(shape: &Shape<'_>, plan: &Plan) -> (String, [u64; 6]) {
             head.solo(format!("add $m{buffer}, $m{buffer}, $m10"));
         }
     }
-    let run = |count: u32, label: &str| {
+    entry("map", head, 8, items, |count, label| {
         let mut out = Worker::new();
         if shape.rows.is_some() {
             row_loop(&mut out, shape, plan, count, label);
@@ -372,39 +364,7 @@ fn code(shape: &Shape<'_>, plan: &Plan) -> (String, [u64; 6]) {
         }
         out.solo("exitz $mzero");
         out
-    };
-    let mut text = String::from("        .text\n        .globl map\n        .p2align 3\nmap:\n");
-    if more == 0 {
-        if head.words() % 2 == 1 {
-            head.solo("nop");
-        }
-        let all = run(each, ".Lrow");
-        let _ = write!(text, "{}{}", head.text(), all.text());
-        return (text, [head.turns() + all.turns(); 6]);
-    }
-    head.solo(format!("cmpult $m8, $m8, {more}"));
-    head.solo("brz $m8, .Lshort");
-    let pad = u64::from(head.words() % 2 == 1);
-    text.push_str(head.text());
-    if pad == 1 {
-        text.push_str("        nop\n");
-    }
-    let (long, short) = (run(each + 1, ".Llong_row"), run(each, ".Lshort_row"));
-    let _ = write!(
-        text,
-        "{}        .p2align 3\n.Lshort:\n{}",
-        long.text(),
-        short.text()
-    );
-    let turns = std::array::from_fn(|w| {
-        head.turns()
-            + if share(items, w as u32).1 > each {
-                pad + long.turns()
-            } else {
-                short.turns()
-            }
-    });
-    (text, turns)
+    })
 }
 
 /// Loads the inputs that are one element per row into every lane.
