@@ -150,6 +150,16 @@ pub struct Operand {
     pub offset_bytes: u32,
 }
 
+impl From<Value> for Operand {
+    /// The whole shard.
+    fn from(value: Value) -> Operand {
+        Operand {
+            value,
+            offset_bytes: 0,
+        }
+    }
+}
+
 /// One kernel run by several tiles, each on its own shards.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Call {

@@ -7,8 +7,8 @@ use ipucc_chip::LogicalTile;
 use ipucc_tensor::{Inst, Op, TensorType};
 use ipucc_tile::kernel::{Access, Expr, Kernel, Map};
 use ipucc_tile::{
-    AxisCut, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding, Role,
-    Step, TileSet, Value,
+    AxisCut, Call, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding, Role, TileSet,
+    Value,
 };
 use smallvec::SmallVec;
 
@@ -98,27 +98,15 @@ impl Planner<'_> {
             if let Err(error) = self.catalog.cost(&kernel) {
                 return Err(self.error(inst, error.to_string()));
             }
-            let mut operands: SmallVec<[Operand; 4]> = fused
-                .inputs
-                .iter()
-                .map(|(value, _)| Operand {
-                    value: *value,
-                    offset_bytes: 0,
-                })
-                .collect();
-            operands.push(Operand {
-                value: result,
-                offset_bytes: 0,
-            });
+            let inputs = fused.inputs.iter().map(|&(value, _)| value);
+            let operands = inputs.chain([result]).map(Operand::from).collect();
             calls.push(Call {
                 tiles: TileSet::from_tiles(tiles),
                 kernel,
                 operands,
             });
         }
-        self.program
-            .steps
-            .push(Step::Compute(Compute { label: name, calls }));
+        self.compute(name, calls);
         Ok(result)
     }
 

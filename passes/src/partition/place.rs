@@ -137,6 +137,11 @@ impl Planner<'_> {
         moved.map_err(|message| self.error(at, message))
     }
 
+    pub(super) fn compute(&mut self, label: String, calls: Vec<Call>) {
+        let step = Step::Compute(Compute { label, calls });
+        self.program.steps.push(step);
+    }
+
     /// True for operations that only say where elements stand.
     pub(super) fn is_view(&self, inst: Inst) -> bool {
         matches!(
@@ -193,10 +198,7 @@ impl Planner<'_> {
             });
         }
         if !calls.is_empty() {
-            let label = format!("{name} (local)");
-            self.program
-                .steps
-                .push(Step::Compute(Compute { label, calls }));
+            self.compute(format!("{name} (local)"), calls);
         }
         Ok(target)
     }
@@ -216,17 +218,11 @@ impl Planner<'_> {
             calls.push(Call {
                 tiles: TileSet::from_tiles(tiles),
                 kernel: Kernel::Fill(Fill { words, word: 0 }),
-                operands: smallvec![Operand {
-                    value,
-                    offset_bytes: 0,
-                }],
+                operands: smallvec![value.into()],
             });
         }
         if !calls.is_empty() {
-            let label = format!("{name} (padding)");
-            self.program
-                .steps
-                .push(Step::Compute(Compute { label, calls }));
+            self.compute(format!("{name} (padding)"), calls);
         }
     }
 

@@ -8,8 +8,8 @@ use ipucc_tensor::{Inst, Op, TensorType};
 use ipucc_tile::cost::PhaseLoad;
 use ipucc_tile::kernel::{Access, Dot, Expr, Kernel, Map};
 use ipucc_tile::{
-    AxisCut, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding, Role,
-    Shape, Step, TileSet, Value,
+    AxisCut, Call, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding, Role, Shape,
+    TileSet, Value,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -204,19 +204,10 @@ impl Planner<'_> {
                     partials: a.element,
                     accumulate: false,
                 }),
-                operands: [xs, ws, partial]
-                    .into_iter()
-                    .map(|value| Operand {
-                        value,
-                        offset_bytes: 0,
-                    })
-                    .collect(),
+                operands: [xs, ws, partial].into_iter().map(Operand::from).collect(),
             })
             .collect();
-        self.program.steps.push(Step::Compute(Compute {
-            label: name.clone(),
-            calls,
-        }));
+        self.compute(name.clone(), calls);
         if !split {
             return Ok(partial);
         }
@@ -282,10 +273,7 @@ impl Planner<'_> {
                     })
                     .collect();
                 if !first {
-                    inputs.push(Operand {
-                        value: sum,
-                        offset_bytes: 0,
-                    });
+                    inputs.push(sum.into());
                 }
                 let access = Access {
                     element,
@@ -303,20 +291,14 @@ impl Planner<'_> {
                     output: access,
                     nodes,
                 });
-                inputs.push(Operand {
-                    value: sum,
-                    offset_bytes: 0,
-                });
+                inputs.push(sum.into());
                 calls.push(Call {
                     tiles: TileSet::from_tiles(tiles.iter().copied()),
                     kernel,
                     operands: inputs.into_iter().collect(),
                 });
             }
-            let label = format!("{name} (sum of shares)");
-            self.program
-                .steps
-                .push(Step::Compute(Compute { label, calls }));
+            self.compute(format!("{name} (sum of shares)"), calls);
             next += here;
         }
         Ok(sum)

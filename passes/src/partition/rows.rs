@@ -6,7 +6,7 @@ use ipucc_chip::LogicalTile;
 use ipucc_tensor::{Inst, Op};
 use ipucc_tile::kernel::Kernel;
 use ipucc_tile::{
-    AxisCut, Call, Compute, Distribution, MemoryClass, Operand, Padding, Role, Step, TileSet, Value,
+    AxisCut, Call, Distribution, MemoryClass, Operand, Padding, Role, TileSet, Value,
 };
 use smallvec::SmallVec;
 
@@ -64,10 +64,7 @@ impl Planner<'_> {
             let operands = inputs
                 .iter()
                 .chain([&made])
-                .map(|&value| Operand {
-                    value,
-                    offset_bytes: 0,
-                })
+                .map(|&value| Operand::from(value))
                 .collect();
             calls.push(Call {
                 tiles: TileSet::from_tiles(tiles),
@@ -75,9 +72,7 @@ impl Planner<'_> {
                 operands,
             });
         }
-        self.program
-            .steps
-            .push(Step::Compute(Compute { label: name, calls }));
+        self.compute(name, calls);
         Ok(made)
     }
 }
