@@ -1,6 +1,6 @@
 //! Conversions between f16 and f8: one contiguous run, scale exponent 0.
 
-use super::{Launch, Made, Weights, Word, anywhere, fits};
+use super::{Launch, Made, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Schedule, Walk};
 use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
@@ -102,9 +102,7 @@ pub(super) fn generate(
         entry: "cast",
         record: vec![Word::Operand(0, 0), Word::Operand(1, 0)],
         turns,
-        weights: Weights::Keep,
-        columns: 16,
-        format: 0,
+        ..Launch::default()
     };
     let mut needs = vec![anywhere(); 2];
     needs[0].tail_bytes = 8;

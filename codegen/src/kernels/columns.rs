@@ -1,7 +1,7 @@
 //! Reductions of an axis that is not the innermost: each vector of columns is folded on its own.
 
 use super::rows::frame;
-use super::{Launch, Made, Weights, Word, anywhere, fits};
+use super::{Launch, Made, Word, anywhere, fits};
 use crate::worker::Worker;
 use ipucc_chip::ScalarType;
 use ipucc_tile::MemoryClass;
@@ -152,9 +152,7 @@ pub(super) fn reduce(reduce: &Reduce) -> Result<Made, NoKernel> {
                 Word::Constant((reduce.axis as f32).to_bits()),
             ],
             turns,
-            weights: Weights::Keep,
-            columns: 16,
-            format: 0,
+            ..Launch::default()
         })
         .collect();
     let mut needs = vec![anywhere(); 2];

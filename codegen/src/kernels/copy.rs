@@ -3,7 +3,7 @@
 //! The innermost loop moves words or double words with constant strides; the longest of the other
 //! dimensions is dealt to the workers, the rest are launches of their own.
 
-use super::{Launch, Made, Weights, Word, anywhere, fits};
+use super::{Launch, Made, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Schedule, Walk};
 use crate::worker::{Worker, entry};
 use ipucc_tile::cost::NoKernel;
@@ -114,9 +114,7 @@ fn launches(inner: CopyDim, mut dims: Vec<CopyDim>, unit: u32, fast: bool) -> Op
                 entry: "copy",
                 record: vec![Word::Operand(0, from), Word::Operand(1, to)],
                 turns,
-                weights: Weights::Keep,
-                columns: 16,
-                format: 0,
+                ..Launch::default()
             }
         })
         .collect();

@@ -1,6 +1,6 @@
 //! Filling a buffer with one 32-bit pattern.
 
-use super::{Launch, Made, Weights, Word, anywhere, fits};
+use super::{Launch, Made, Word, anywhere, fits};
 use crate::worker::{Worker, entry};
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::Fill;
@@ -36,9 +36,7 @@ pub(super) fn generate(fill: &Fill) -> Result<Made, NoKernel> {
         entry: "fill",
         record: vec![Word::Operand(0, 0)],
         turns,
-        weights: Weights::Keep,
-        columns: 16,
-        format: 0,
+        ..Launch::default()
     };
     Ok((text, vec![launch], vec![anywhere()]))
 }

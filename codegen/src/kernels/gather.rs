@@ -1,7 +1,7 @@
 //! Table lookup: rows selected by indices, zero where the row is not this tile's.
 
 use super::rows::frame;
-use super::{Launch, Made, Weights, Word, anywhere, fits};
+use super::{Launch, Made, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Schedule, Walk};
 use crate::worker::Worker;
 use ipucc_tile::cost::NoKernel;
@@ -64,9 +64,7 @@ pub(super) fn generate(gather: &Gather) -> Result<Made, NoKernel> {
             Word::Constant(gather.rows),
         ],
         turns,
-        weights: Weights::Keep,
-        columns: 16,
-        format: 0,
+        ..Launch::default()
     };
     Ok((text, vec![launch], vec![anywhere(); 3]))
 }

@@ -43,6 +43,20 @@ pub struct Launch {
     pub format: u32,
 }
 
+impl Default for Launch {
+    /// A launch that keeps the weights and `$FP_INFMT` and needs no arguments.
+    fn default() -> Launch {
+        Launch {
+            entry: "",
+            record: Vec::new(),
+            turns: [0; 6],
+            weights: Weights::Keep,
+            columns: 16,
+            format: 0,
+        }
+    }
+}
+
 /// What the supervisor does to the weight store before a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weights {

@@ -5,7 +5,7 @@
 //! passes over it, each pass a pipelined loop; the last vector is masked where a row does not fill
 //! it, and what is written beyond the columns is zero. Sums, means and variances are f32.
 
-use super::{Launch, Made, Weights, Word, anywhere, fits};
+use super::{Launch, Made, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Reg, Schedule, Walk};
 use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
@@ -214,9 +214,7 @@ fn made(entry: &'static str, text: (String, [u64; 6]), operands: usize, constant
         entry,
         record,
         turns: text.1,
-        weights: Weights::Keep,
-        columns: 16,
-        format: 0,
+        ..Launch::default()
     };
     (text.0, vec![launch], vec![anywhere(); operands])
 }

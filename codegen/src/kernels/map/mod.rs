@@ -8,7 +8,7 @@
 mod lower;
 
 use self::lower::{Lowered, Source, lower};
-use super::{Launch, Made, Weights, Word, anywhere, fits};
+use super::{Launch, Made, Word, anywhere, fits};
 use crate::pipeline::{Access, Schedule, Walk};
 use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
@@ -117,9 +117,7 @@ pub(super) fn generate(
                     .chain(constants)
                     .collect(),
                 turns,
-                weights: Weights::Keep,
-                columns: 16,
-                format: 0,
+                ..Launch::default()
             }
         })
         .collect();
