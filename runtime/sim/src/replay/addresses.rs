@@ -2,8 +2,7 @@
 
 use super::bench::{Bench, raised};
 use super::{
-    Differences, Outcome, ReplayError, Report, exception_name, hex, lines, list, not_in_force,
-    numbered, text_of,
+    Differences, Outcome, ReplayError, Report, exception_name, hex, lines, list, numbered, text_of,
 };
 use ipucc_chip::Assumptions;
 use ipucc_chip::memory::{BASE, END};
@@ -20,12 +19,7 @@ fn pattern(x: u32) -> u32 {
 /// A line that is not of this format.
 pub fn replay(text: &str, assumptions: &Assumptions) -> Result<Report, ReplayError> {
     let mut bench = Bench::new(assumptions).map_err(|message| ReplayError { line: 0, message })?;
-    lines(text, |line| {
-        if let Some(name) = not_in_force(line, assumptions)? {
-            return Ok(Outcome::Skipped(name));
-        }
-        case(&mut bench, line)
-    })
+    lines(text, assumptions, |line| case(&mut bench, line))
 }
 
 fn case(bench: &mut Bench, line: &Value) -> Result<Outcome, String> {

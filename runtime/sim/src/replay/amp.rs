@@ -3,7 +3,7 @@
 use super::bench::{Bench, Form, Placed, find, place, raised};
 use super::{
     Differences, Outcome, ReplayError, Report, exception_name, hex, hex_or_nan, lines, list,
-    not_in_force, number_of, numbered, text_of, words,
+    number_of, numbered, text_of, words,
 };
 use ipucc_chip::Assumptions;
 use ipucc_chip::assumptions::AmpImmLayout;
@@ -20,10 +20,7 @@ const UNTOUCHED: u32 = 0x5a5a_5a5a;
 pub fn replay(text: &str, assumptions: &Assumptions) -> Result<Report, ReplayError> {
     let mut bench = Bench::new(assumptions).map_err(|message| ReplayError { line: 0, message })?;
     let inner = assumptions.get("dot_inner").unwrap_or_default();
-    lines(text, |line| {
-        if let Some(name) = not_in_force(line, assumptions)? {
-            return Ok(Outcome::Skipped(name));
-        }
+    lines(text, assumptions, |line| {
         let models = list(line, "dot_inner")?;
         if !models.is_empty() && !models.iter().any(|m| m.as_str() == Some(&inner)) {
             return Ok(Outcome::Skipped("dot_inner".into()));

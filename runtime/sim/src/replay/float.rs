@@ -4,7 +4,7 @@
 use super::bench::{Bench, Form, Placed, find, place, raised};
 use super::{
     Differences, Outcome, ReplayError, Report, exception_name, flags, hex, hex_or_nan, lines, list,
-    not_in_force, number_of, numbered, text_of, words,
+    number_of, numbered, text_of, words,
 };
 use crate::arith::prng::Prng;
 use crate::worker::{ESR, NANOO};
@@ -22,12 +22,7 @@ const UNTOUCHED: u32 = 0xa5a5_a5a5;
 /// A line that is not of this format.
 pub fn replay(text: &str, assumptions: &Assumptions) -> Result<Report, ReplayError> {
     let mut bench = Bench::new(assumptions).map_err(|message| ReplayError { line: 0, message })?;
-    lines(text, |line| {
-        if let Some(name) = not_in_force(line, assumptions)? {
-            return Ok(Outcome::Skipped(name));
-        }
-        case(&mut bench, line)
-    })
+    lines(text, assumptions, |line| case(&mut bench, line))
 }
 
 fn prng_of(value: &Value) -> Result<Option<Prng>, String> {

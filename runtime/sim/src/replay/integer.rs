@@ -2,8 +2,7 @@
 
 use super::bench::{Bench, Form, find, place, raised};
 use super::{
-    Differences, Outcome, ReplayError, Report, exception_name, hex, lines, not_in_force, text_of,
-    words,
+    Differences, Outcome, ReplayError, Report, exception_name, hex, lines, text_of, words,
 };
 use crate::arith::prng::Prng;
 use ipucc_chip::Assumptions;
@@ -16,12 +15,7 @@ use serde_json::Value;
 /// A line that is not of this format.
 pub fn replay(text: &str, assumptions: &Assumptions) -> Result<Report, ReplayError> {
     let mut bench = Bench::new(assumptions).map_err(|message| ReplayError { line: 0, message })?;
-    lines(text, |line| {
-        if let Some(name) = not_in_force(line, assumptions)? {
-            return Ok(Outcome::Skipped(name));
-        }
-        case(&mut bench, line)
-    })
+    lines(text, assumptions, |line| case(&mut bench, line))
 }
 
 fn prng(words: &[u32]) -> Prng {

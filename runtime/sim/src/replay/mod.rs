@@ -118,6 +118,7 @@ impl Differences {
 /// Runs `case` on every line of `text` but the header and empty lines.
 pub(crate) fn lines(
     text: &str,
+    assumptions: &Assumptions,
     mut case: impl FnMut(&Value) -> Result<Outcome, String>,
 ) -> Result<Report, ReplayError> {
     let mut report = Report::default();
@@ -135,7 +136,11 @@ pub(crate) fn lines(
             continue;
         }
         report.cases += 1;
-        match case(&value).map_err(error)? {
+        let outcome = match not_in_force(&value, assumptions).map_err(error)? {
+            Some(name) => Outcome::Skipped(name),
+            None => case(&value).map_err(error)?,
+        };
+        match outcome {
             Outcome::Passed => report.passed += 1,
             Outcome::Failed { expected, found } => report.failed.push(Failure {
                 id,
@@ -149,10 +154,7 @@ pub(crate) fn lines(
 }
 
 /// The assumption that keeps a line from being run, if one does.
-pub(crate) fn not_in_force(
-    line: &Value,
-    assumptions: &Assumptions,
-) -> Result<Option<String>, String> {
+fn not_in_force(line: &Value, assumptions: &Assumptions) -> Result<Option<String>, String> {
     let Some(name) = line.get("assume") else {
         return Ok(None);
     };
