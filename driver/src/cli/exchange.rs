@@ -5,7 +5,6 @@ use clap::Args as ClapArgs;
 use flate2::read::GzDecoder;
 use ipucc_chip::{Assumptions, Chip, LogicalTile, memory};
 use ipucc_machine::row::{Place, encode};
-use ipucc_machine::{Context, asm};
 use ipucc_schedule::{Message, schedule_messages};
 use ipucc_sim::{Options, Simulator};
 use serde::Deserialize;
@@ -214,20 +213,7 @@ fn simulate(
             ".supervisor\n put 0xa4, $m15\n put 0xa7, $m15\n setzi $m8, 1\n put 0xa6, $m8\n sync 3\n \
              call $m10, {row}\n sync 3\n bri 0\n"
         );
-        let options = asm::Options {
-            file: "call".into(),
-            context: Context::Supervisor,
-        };
-        let assembly = asm::assemble(&program, &options).map_err(|errors| errors.to_string())?;
-        let placed = assembly
-            .object
-            .place(&[(".text".to_string(), base)].into_iter().collect())
-            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<String>())?;
-        let code = placed
-            .sections
-            .get(".text")
-            .map(|text| text.bytes.clone())
-            .unwrap_or_default();
+        let code = super::supervisor_code(&program, base)?;
         images.push((*tile, base, code));
         images.push((
             *tile,

@@ -23,6 +23,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use ipucc_chip::Assumptions;
+use ipucc_machine::{Context, asm as assembler};
 
 /// The subcommands.
 #[derive(Subcommand)]
@@ -200,6 +202,33 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Outcome {
     file.write_all(bytes).map_err(|e| failed(&e))?;
     file.persist(path).map_err(|e| failed(&e.error))?;
     Ok(())
+}
+
+/// The defaults with these `NAME=VALUE` changes.
+pub fn assumptions(changes: &[(String, String)]) -> Outcome<Assumptions> {
+    let mut assumptions = Assumptions::default();
+    for (name, value) in changes {
+        assumptions
+            .set(name, value)
+            .map_err(|error| Failure::user(error.to_string()))?;
+    }
+    Ok(assumptions)
+}
+
+/// The bytes of a supervisor's text placed at `base`.
+pub fn supervisor_code(text: &str, base: u32) -> Result<Vec<u8>, String> {
+    let options = assembler::Options {
+        file: "call".into(),
+        context: Context::Supervisor,
+    };
+    let assembly = assembler::assemble(text, &options).map_err(|errors| errors.to_string())?;
+    let addresses = [(".text".to_string(), base)].into_iter().collect();
+    let placed = assembly.object.place(&addresses).map_err(|errors| {
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        texts.join("\n")
+    })?;
+    let section = placed.sections.get(".text");
+    Ok(section.map(|text| text.bytes.clone()).unwrap_or_default())
 }
 
 /// A number as people write it: decimal, or hexadecimal behind `0x`.

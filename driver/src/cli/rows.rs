@@ -3,7 +3,7 @@
 use ipucc_chip::{Assumptions, Chip, LogicalTile, PhysicalTile, memory};
 use ipucc_machine::row::decode;
 use ipucc_machine::row::transfer::{Placement, Transfer, primitive};
-use ipucc_machine::{Context, asm, row::Place};
+use ipucc_machine::{Context, row::Place};
 use ipucc_sim::{Options, Simulator};
 use serde_json::Value;
 
@@ -216,21 +216,7 @@ fn phase(vector: &Value, assumptions: &Assumptions) -> Result<String, String> {
         ".supervisor\n setzi $m8, {incoming}\n put 0xa4, $m8\n setzi $m9, {outgoing}\n put 0xa7, $m9\n \
          setzi $m8, 1\n put 0xa6, $m8\n sync 3\n call $m10, {ROW}\n sync 3\n bri 0\n"
     );
-    let options = asm::Options {
-        file: "call".into(),
-        context: Context::Supervisor,
-    };
-    let assembly = asm::assemble(&program, &options).map_err(|errors| errors.to_string())?;
-    let addresses = assembly.object.default_addresses(&Default::default());
-    let placed = assembly
-        .object
-        .place(&addresses)
-        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<String>())?;
-    let code = placed
-        .sections
-        .get(".text")
-        .map(|text| text.bytes.clone())
-        .unwrap_or_default();
+    let code = super::supervisor_code(&program, memory::BASE)?;
     let mut entries = Vec::new();
     for row in rows {
         let tile = number(&row["logical"]).ok_or_else(malformed)? as u16;

@@ -107,13 +107,7 @@ impl CompileArgs {
 
     /// The assumptions, checked.
     pub fn assumptions(&self) -> Outcome<Assumptions> {
-        let mut assumptions = Assumptions::default();
-        for (name, value) in &self.assume {
-            assumptions
-                .set(name, value)
-                .map_err(|error| Failure::user(error.to_string()))?;
-        }
-        Ok(assumptions)
+        super::assumptions(&self.assume)
     }
 
     /// The symbolic dimensions, checked.

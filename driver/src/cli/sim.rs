@@ -3,7 +3,7 @@
 use super::run::pair;
 use super::{Failure, Outcome, complain, parse_number, print, read_text};
 use clap::Args as ClapArgs;
-use ipucc_chip::{Assumptions, Chip, LogicalTile};
+use ipucc_chip::{Chip, LogicalTile};
 use ipucc_machine::{Context, asm};
 use ipucc_sim::{Options, Simulator};
 use std::path::PathBuf;
@@ -32,12 +32,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    let mut assumptions = Assumptions::default();
-    for (name, value) in &args.assume {
-        assumptions
-            .set(name, value)
-            .map_err(|error| Failure::user(error.to_string()))?;
-    }
+    let assumptions = super::assumptions(&args.assume)?;
     if args.assumptions {
         let mut out = String::new();
         for (info, value) in assumptions.iter() {

@@ -49,12 +49,7 @@ impl Total {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    let mut assumptions = Assumptions::default();
-    for (name, value) in &args.assume {
-        assumptions
-            .set(name, value)
-            .map_err(|error| Failure::user(error.to_string()))?;
-    }
+    let assumptions = super::assumptions(&args.assume)?;
     let mut total = Total::default();
     for file in &args.files {
         replay_file(file, &assumptions, &mut total)?;
