@@ -23,6 +23,18 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
 
+/// The perceptron as a package for 16 tiles, and the folder that holds it.
+fn perceptron_package() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let package = folder.path().join("mlp.ipupkg");
+    ipucc()
+        .args(["build", "examples/mlp.ir", "--tiles", "16", "-o"])
+        .arg(&package)
+        .assert()
+        .success();
+    (folder, package)
+}
+
 #[test]
 fn the_perceptron_runs_on_64_tiles_as_predicted() {
     let report = json(&[
@@ -94,13 +106,7 @@ fn digits_are_classified_as_onnxruntime_does() {
 
 #[test]
 fn a_package_runs_without_its_model() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let package = folder.path().join("mlp.ipupkg");
-    ipucc()
-        .args(["build", "examples/mlp.ir", "--tiles", "16", "-o"])
-        .arg(&package)
-        .assert()
-        .success();
+    let (folder, package) = perceptron_package();
     let (a, b) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     ipucc()
         .arg("run")
@@ -158,13 +164,7 @@ fn errors_say_what_to_do_and_exit_with_1() {
 
 #[test]
 fn a_changed_assumption_in_a_package_run_is_noticed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let package = folder.path().join("mlp.ipupkg");
-    ipucc()
-        .args(["build", "examples/mlp.ir", "--tiles", "16", "-o"])
-        .arg(&package)
-        .assert()
-        .success();
+    let (_folder, package) = perceptron_package();
     ipucc()
         .arg("run")
         .arg(&package)

@@ -8,7 +8,7 @@ use ipucc_chip::ScalarType;
 use ipucc_tile::Layout;
 use ipucc_tile::kernel::{Access, BinaryOp, Dot, Expr, Kernel, Map, Reduce, ReduceKind, Rows};
 use smallvec::smallvec;
-use support::{Bench, Random, lhs, padded, rhs, unit_of};
+use support::{Bench, Random, padded, unit_of};
 
 const ROWS: u32 = 7;
 const COLUMNS: u32 = 24;
@@ -189,10 +189,6 @@ fn broken_references_of_products_are_caught() {
             let a = random.values(m * k, input, 1.0);
             let b = random.values(k * n, input, 1.0);
             let panel = Dot::input_panel(input);
-            let mut bench = Bench::new();
-            let x = bench.input("x", input, &[m, k], lhs(panel), &a);
-            let w = bench.weight("w", input, &[k, n], rhs(panel), &b);
-            let y = bench.output(partials, &[m, n], lhs(Dot::result_panel(input, partials)));
             let dot = Dot {
                 m,
                 n,
@@ -201,7 +197,7 @@ fn broken_references_of_products_are_caught() {
                 partials,
                 accumulate: false,
             };
-            bench.call(Kernel::Dot(dot), &[x, w, y]);
+            let bench = Bench::product(dot, &a, &b);
             let found = bench.run().values;
             let reference = |a: &[f64], from: u32| -> Vec<(f64, f64)> {
                 (0..m * n)

@@ -68,11 +68,6 @@ fn check(m: u32, n: u32, k: u32, input: ScalarType, partials: ScalarType, most: 
     let mut random = Random(u64::from(m) << 40 | u64::from(n) << 20 | u64::from(k));
     let a = random.integers(m * k, most);
     let b = random.integers(k * n, most);
-    let panel = Dot::input_panel(input);
-    let mut bench = Bench::new();
-    let x = bench.input("x", input, &[m, k], lhs(panel), &a);
-    let w = bench.weight("w", input, &[k, n], rhs(panel), &b);
-    let y = bench.output(partials, &[m, n], lhs(Dot::result_panel(input, partials)));
     let dot = Dot {
         m,
         n,
@@ -81,7 +76,7 @@ fn check(m: u32, n: u32, k: u32, input: ScalarType, partials: ScalarType, most: 
         partials,
         accumulate: false,
     };
-    bench.call(Kernel::Dot(dot), &[x, w, y]);
+    let bench = Bench::product(dot, &a, &b);
     let outcome = bench.run();
     for i in 0..m {
         for j in 0..n {

@@ -9,7 +9,7 @@ use ipucc_tile::kernel::{
 };
 use ipucc_tile::{Layout, LayoutKind};
 use smallvec::smallvec;
-use support::{Bench, Random, lhs, padded, rhs};
+use support::{Bench, Random, padded};
 
 fn flat() -> Layout {
     Layout::row(1)
@@ -138,13 +138,8 @@ fn fill(words: u32) -> u64 {
 
 fn dot(m: u32, k: u32, input: ScalarType, partials: ScalarType) -> u64 {
     let n = 16;
-    let panel = Dot::input_panel(input);
     let mut random = Random(5);
     let (a, b) = (random.integers(m * k, 2), random.integers(k * n, 2));
-    let mut bench = Bench::new();
-    let x = bench.input("x", input, &[m, k], lhs(panel), &a);
-    let w = bench.weight("w", input, &[k, n], rhs(panel), &b);
-    let y = bench.output(partials, &[m, n], lhs(Dot::result_panel(input, partials)));
     let dot = Dot {
         m,
         n,
@@ -153,7 +148,7 @@ fn dot(m: u32, k: u32, input: ScalarType, partials: ScalarType) -> u64 {
         partials,
         accumulate: false,
     };
-    bench.call(Kernel::Dot(dot), &[x, w, y]);
+    let bench = Bench::product(dot, &a, &b);
     bench.run().cycles
 }
 

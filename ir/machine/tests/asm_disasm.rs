@@ -1,10 +1,13 @@
 //! Text of the disassembler assembles to the words that it was made from.
 
+mod support;
+
 use indexmap::IndexMap;
 use ipucc_machine::Context;
 use ipucc_machine::asm::{Options, assemble};
 use ipucc_machine::disasm::{self, Chunk, disassemble, object_chunks};
 use ipucc_machine::object::Object;
+use support::Random;
 
 const BASE: u32 = 0x4c000;
 
@@ -26,24 +29,12 @@ fn round_trip(words: &[u32]) -> String {
     text
 }
 
-/// A 64-bit xorshift; the seed is the test's.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as u32
-    }
-}
-
 #[test]
 fn random_words() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut named = 0;
     for _ in 0..60 {
-        let words: Vec<u32> = (0..300).map(|_| random.next()).collect();
+        let words: Vec<u32> = (0..300).map(|_| random.word()).collect();
         let text = round_trip(&words);
         named += text
             .lines()
@@ -61,22 +52,22 @@ fn random_instructions() {
         let mut words = Vec::new();
         while words.len() < 300 {
             let info =
-                ipucc_machine::Op::ALL[random.next() as usize % ipucc_machine::Op::COUNT].info();
-            let noise = random.next() & !info.layout.fixed_mask & 0x7fff_ffff;
+                ipucc_machine::Op::ALL[random.word() as usize % ipucc_machine::Op::COUNT].info();
+            let noise = random.word() & !info.layout.fixed_mask & 0x7fff_ffff;
             words.push(info.layout.fixed_value | noise);
             // Every fourth word is followed by one of its bundle.
-            if info.can_coissue && random.next().is_multiple_of(4) {
+            if info.can_coissue && random.word().is_multiple_of(4) {
                 let last = words.len() - 1;
                 words[last] |= 1 << 31;
                 let aux = loop {
                     let other = ipucc_machine::Op::ALL
-                        [random.next() as usize % ipucc_machine::Op::COUNT]
+                        [random.word() as usize % ipucc_machine::Op::COUNT]
                         .info();
                     if other.lane == ipucc_machine::Lane::Aux {
                         break other;
                     }
                 };
-                let noise = random.next() & !aux.layout.fixed_mask & 0x7fff_ffff;
+                let noise = random.word() & !aux.layout.fixed_mask & 0x7fff_ffff;
                 words.push(aux.layout.fixed_value | noise | 1 << 31);
             }
         }
@@ -314,7 +305,7 @@ fn every_class_has_text() {
                 .operands
                 .iter()
                 .map(|o| {
-                    let bits = random.next();
+                    let bits = random.word();
                     match o.kind {
                         OperandKind::M
                         | OperandKind::A

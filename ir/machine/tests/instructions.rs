@@ -1,24 +1,10 @@
 //! The instruction table against the collected facts, and encoder against decoder.
 
+mod support;
+
 use ipucc_machine::{Context, DecodeError, EncodeError, Group, Inst, Lane, Op, OperandKind, Table};
 use std::collections::BTreeSet;
-
-/// SplitMix64: small, seeded, good enough for operand choice.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u32) -> u32 {
-        (self.next() % u64::from(end)) as u32
-    }
-}
+use support::Random;
 
 /// A random legal value; the extremes of the range are chosen often.
 fn value(random: &mut Random, kind: OperandKind) -> u32 {

@@ -1,32 +1,14 @@
 //! The row encoder and decoder: random events, and minimality against an exhaustive search.
 
+mod support;
+
 use ipucc_chip::Assumptions;
 use ipucc_machine::SymbolId;
 use ipucc_machine::row::{
     BaseRegister, BaseValue, Event, Place, Row, RowError, RowEvents, SendControl, decode, encode,
     steps,
 };
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u32) -> u32 {
-        (self.next() % u64::from(end)) as u32
-    }
-
-    fn chance(&mut self, percent: u32) -> bool {
-        self.below(100) < percent
-    }
-}
+use support::Random;
 
 /// Times of sends and controls with every legal shape; `scale` stretches gaps and lengths.
 fn random_row(random: &mut Random, scale: u32, bases: bool) -> RowEvents {

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use ipucc::backend::{Options, compile};
 use ipucc_chip::{Assumptions, HostType, LogicalTile, ScalarType, memory};
 use ipucc_runtime::{HostTensor, Session};
-use ipucc_tile::kernel::Kernel;
+use ipucc_tile::kernel::{Dot, Kernel};
 use ipucc_tile::{
     Binding, Call, Compute, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding,
     Program, Role, Step, TileSet, Value, ValueData,
@@ -260,6 +260,19 @@ impl Bench {
             calls: vec![call],
         };
         self.program.steps.push(Step::Compute(compute));
+    }
+
+    /// A product of `a` (m, k) and the weight `b` (k, n).
+    pub fn product(dot: Dot, a: &[f64], b: &[f64]) -> Bench {
+        let Dot { m, n, k, .. } = dot;
+        let panel = Dot::input_panel(dot.input);
+        let result = lhs(Dot::result_panel(dot.input, dot.partials));
+        let mut bench = Bench::new();
+        let x = bench.input("x", dot.input, &[m, k], lhs(panel), a);
+        let w = bench.weight("w", dot.input, &[k, n], rhs(panel), b);
+        let y = bench.output(dot.partials, &[m, n], result);
+        bench.call(Kernel::Dot(dot), &[x, w, y]);
+        bench
     }
 
     /// Runs; the prediction must be exact and nothing but inputs and output may have changed.
