@@ -93,6 +93,9 @@ pub struct TileCode {
     pub values: Vec<(Value, u32)>,
     /// The allocation problem: sections in order, then values in order.
     pub problem: Problem,
+    /// (step, byte offset into the program section at which the tile has done its part of it), for
+    /// the steps that it takes part in.
+    pub marks: Vec<(u32, u32)>,
 }
 
 /// An emitted program.
@@ -179,6 +182,7 @@ pub fn emit_with(
                 apart: Vec::new(),
                 needs: IndexMap::new(),
                 loaders: [None; 2],
+                marks: Vec::new(),
             }
             .run()
         })
@@ -257,6 +261,8 @@ struct Emitter<'e> {
     needs: IndexMap<Value, (u32, bool, u32)>,
     /// Sections of the panel loaders for 16 and 8 columns.
     loaders: [Option<u32>; 2],
+    /// As [`TileCode::marks`].
+    marks: Vec<(u32, u32)>,
 }
 
 impl Emitter<'_> {
@@ -295,6 +301,7 @@ impl Emitter<'_> {
         let mut absences = scheduled.absences[self.tile.index()].iter().peekable();
         let mut credit = false;
         for (step, item) in scheduled.program.steps.iter().enumerate() {
+            let before = self.ops.len();
             match item {
                 Step::Compute(compute) => {
                     let tile = self.tile;
@@ -322,6 +329,9 @@ impl Emitter<'_> {
                     phase += 1;
                 }
                 Step::Host(_) | Step::Repeat(_) => {}
+            }
+            if self.ops.len() > before {
+                self.marks.push((step as u32, 4 * self.ops.len() as u32));
             }
         }
         if credit {
@@ -541,6 +551,7 @@ impl Emitter<'_> {
             sections: self.sections,
             values,
             problem,
+            marks: self.marks,
         })
     }
 

@@ -2,8 +2,8 @@
 
 use indexmap::IndexMap;
 use ipucc_chip::Assumptions;
-use ipucc_codegen::{EmitError, LinkError, emit_with, link};
-use ipucc_machine::package::Package;
+use ipucc_codegen::{EmitError, LinkError, emit_with, link, observe};
+use ipucc_machine::package::{Observation, Package};
 use ipucc_schedule::sram::{self, SramError};
 use ipucc_schedule::{ScheduleError, schedule_program};
 use ipucc_tile::Program;
@@ -36,6 +36,8 @@ pub struct Options {
     pub abstain: AbstainMode,
     /// Assumptions behind the prediction.
     pub assumptions: Assumptions,
+    /// Say where the values inside the program can be read. The package is the same.
+    pub observe: bool,
 }
 
 /// A compiled program and what the passes decided.
@@ -47,6 +49,8 @@ pub struct Compiled {
     pub scheduled: Scheduled,
     /// Addresses by tile.
     pub placements: Vec<Placement>,
+    /// Values inside the program and when they can be read; empty unless asked for.
+    pub observations: Vec<Observation>,
 }
 
 /// Compiles a tile program. `weights` holds the row-major device data of every stored weight.
@@ -74,10 +78,16 @@ pub fn compile(
         weights,
         &options.assumptions,
     )?;
+    let observations = if options.observe {
+        observe(&scheduled, &emitted, &placements)
+    } else {
+        Vec::new()
+    };
     Ok(Compiled {
         package,
         scheduled,
         placements,
+        observations,
     })
 }
 

@@ -1,6 +1,8 @@
 //! The ipucc command and library.
 pub mod backend;
+pub mod check;
 pub mod dump;
+pub mod host;
 pub mod model;
 pub mod npy;
 pub mod onnx;

@@ -21,6 +21,20 @@ pub struct Options {
     pub abstain: AbstainMode,
     /// Assumptions behind the prediction.
     pub assumptions: Assumptions,
+    /// Say where the values inside the program can be read (`Compiled::observations`).
+    pub observe: bool,
+}
+
+impl Options {
+    /// The default options for a chip.
+    pub fn new(chip: Chip) -> Options {
+        Options {
+            chip,
+            abstain: AbstainMode::default(),
+            assumptions: Assumptions::default(),
+            observe: false,
+        }
+    }
 }
 
 /// A compiled model.
@@ -106,6 +120,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
     let options = backend::Options {
         abstain: options.abstain,
         assumptions: options.assumptions.clone(),
+        observe: options.observe,
     };
     let mut compiled =
         backend::compile(planned.program, &weights, &options).map_err(|error| error.to_string())?;

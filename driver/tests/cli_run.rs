@@ -49,6 +49,20 @@ fn the_perceptron_runs_on_64_tiles_as_predicted() {
     assert_eq!(report["predicted_cycles"], report["simulated_cycles"]);
     assert_eq!(report["outputs"][0]["ok"], true);
     assert_eq!(report["outputs"][0]["shape"], serde_json::json!([64, 128]));
+    let checked = report["checked"]["operations"].as_array().expect("a list");
+    let operations: Vec<&str> = checked
+        .iter()
+        .flat_map(|value| value["operations"].as_array().expect("a list"))
+        .filter_map(Value::as_str)
+        .collect();
+    // Both products and what follows them are compared on their own.
+    assert_eq!(operations.iter().filter(|name| **name == "dot").count(), 2);
+    assert!(checked.len() >= 4, "{checked:?}");
+    assert!(
+        checked
+            .iter()
+            .all(|value| value["ok"] == true && value["bound"].as_f64() > Some(0.0))
+    );
 }
 
 #[test]

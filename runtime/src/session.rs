@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use ipucc_chip::{Assumptions, Chip, HostType, LogicalTile, ScalarType};
-use ipucc_machine::package::{Binding, Package};
+use ipucc_machine::package::{Binding, Observation, Package};
 use ipucc_sim::{Failure, Options, RunReport, SimError, Simulator};
 use thiserror::Error;
 
@@ -36,6 +36,8 @@ pub enum SessionError {
 pub struct Outcome {
     /// Outputs by name.
     pub outputs: IndexMap<String, HostTensor>,
+    /// Values inside the program, by name, if they were asked for.
+    pub observed: IndexMap<String, HostTensor>,
     /// Cycles from the release of the first barrier to the last arrival at the last one.
     pub cycles: u64,
     /// What the simulator reports.
@@ -86,6 +88,28 @@ impl Session {
     /// # Errors
     /// An input that does not fit its binding, or a program that fails.
     pub fn run(&mut self, inputs: &IndexMap<String, HostTensor>) -> Result<Outcome, SessionError> {
+        self.run_observed(inputs, &[])
+    }
+
+    /// As [`Session::run`], and looks at values inside the program: `observed` of the outcome holds
+    /// each at the moment at which the program had completed it.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn run_observed(
+        &mut self,
+        inputs: &IndexMap<String, HostTensor>,
+        observations: &[Observation],
+    ) -> Result<Outcome, SessionError> {
+        let windows: Vec<Windows> = observations.iter().map(windows).collect();
+        for (observation, windows) in observations.iter().zip(&windows) {
+            for (tile, (start, end)) in windows {
+                if let Some(&pc) = observation.complete.get(tile) {
+                    let tile = LogicalTile(*tile);
+                    self.simulator.probe(tile, pc, *start, end - start)?;
+                }
+            }
+        }
         for (name, binding) in &self.package.inputs {
             let missing = || SessionError::Input(name.clone(), "is missing".into());
             let tensor = inputs.get(name).ok_or_else(missing)?;
@@ -107,6 +131,26 @@ impl Session {
             let device = gather(&self.simulator, binding)?;
             outputs.insert(name.clone(), from_device(binding, &device));
         }
+        let mut observed = IndexMap::new();
+        for (observation, windows) in observations.iter().zip(&windows) {
+            let device = gather_with(&observation.value, |tile, address, bytes| {
+                let missing = SimError::Unpopulated {
+                    address,
+                    bytes: bytes.len(),
+                };
+                let pc = observation.complete.get(&tile);
+                let found = pc.and_then(|&pc| {
+                    let start = windows.get(&tile)?.0;
+                    let seen = self.simulator.seen(LogicalTile(tile), pc, start)?;
+                    let at = (address - start) as usize;
+                    seen.get(at..at + bytes.len())
+                });
+                bytes.copy_from_slice(found.ok_or(missing)?);
+                Ok(())
+            })?;
+            let tensor = from_device(&observation.value, &device);
+            observed.insert(observation.name.clone(), tensor);
+        }
         let cycles = match (report.barriers.first(), report.barriers.last()) {
             (Some(first), Some(last)) if report.barriers.len() > 1 => {
                 last.last_arrival - first.release
@@ -115,6 +159,7 @@ impl Session {
         };
         Ok(Outcome {
             outputs,
+            observed,
             cycles,
             report,
         })
@@ -229,6 +274,16 @@ fn scatter(simulator: &mut Simulator, binding: &Binding, data: &[u8]) -> Result<
 }
 
 fn gather(simulator: &Simulator, binding: &Binding) -> Result<Vec<u8>, SimError> {
+    gather_with(binding, |tile, address, bytes| {
+        simulator.read(LogicalTile(tile), address, bytes)
+    })
+}
+
+/// The row-major device data of a binding; `read` fills bytes at an address of a tile.
+fn gather_with(
+    binding: &Binding,
+    mut read: impl FnMut(u16, u32, &mut [u8]) -> Result<(), SimError>,
+) -> Result<Vec<u8>, SimError> {
     let size = binding.device.bytes() as usize;
     let mut data = vec![0; binding.elements() as usize * size];
     let mut result = Ok(());
@@ -236,11 +291,26 @@ fn gather(simulator: &Simulator, binding: &Binding) -> Result<Vec<u8>, SimError>
         run.for_each(|host, address| {
             let at = host as usize * size;
             if let (Ok(()), Some(bytes)) = (&result, data.get_mut(at..at + size)) {
-                result = simulator.read(LogicalTile(run.tile), address, bytes);
+                result = read(run.tile, address, bytes);
             }
         });
     }
     result.map(|()| data)
+}
+
+/// First address and end of what a value takes, by logical tile.
+type Windows = IndexMap<u16, (u32, u32)>;
+
+fn windows(observation: &Observation) -> Windows {
+    let size = observation.value.device.bytes();
+    let mut windows = Windows::new();
+    for run in &observation.value.runs {
+        let window = windows.entry(run.tile).or_insert((u32::MAX, 0));
+        run.for_each(|_, address| {
+            *window = (window.0.min(address), window.1.max(address + size));
+        });
+    }
+    windows
 }
 
 impl Outcome {

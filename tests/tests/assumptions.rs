@@ -26,9 +26,8 @@ const EVEN: &str = "module {
 fn package(text: &str, tiles: u16, abstain: AbstainMode) -> Package {
     let module = ipucc_tensor::text::parse(text).expect("parses");
     let options = Options {
-        chip: Chip::first(tiles).expect("tiles"),
         abstain,
-        assumptions: Assumptions::default(),
+        ..Options::new(Chip::first(tiles).expect("tiles"))
     };
     compile(&module, &options)
         .expect("compiles")

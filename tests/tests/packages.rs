@@ -1,17 +1,12 @@
 //! Package files: what is altered, cut, foreign or old is refused, and nothing panics.
 
 use ipucc::model::{Options, compile};
-use ipucc_chip::{Assumptions, Chip};
+use ipucc_chip::Chip;
 use ipucc_runtime::file::{FileError, from_bytes, to_bytes};
-use ipucc_tile::schedule::AbstainMode;
 
 fn bytes() -> Vec<u8> {
     let module = ipucc_tensor::text::parse(include_str!("../../examples/mlp.ir")).expect("parses");
-    let options = Options {
-        chip: Chip::first(64).expect("64 tiles"),
-        abstain: AbstainMode::PerPhase,
-        assumptions: Assumptions::default(),
-    };
+    let options = Options::new(Chip::first(64).expect("64 tiles"));
     let package = compile(&module, &options)
         .expect("compiles")
         .compiled

@@ -1,6 +1,6 @@
 //! `ipucc build`, also `ipucc MODEL`: compile a model to a package file.
 
-use super::run::{CompileArgs, read_model};
+use super::compile::{CompileArgs, read_model};
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
 use ipucc::model;

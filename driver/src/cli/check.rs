@@ -18,7 +18,7 @@ pub struct Args {
 
 /// `NAME=N`.
 pub fn extent(text: &str) -> Result<(String, u32), String> {
-    let (name, value) = super::run::pair(text)?;
+    let (name, value) = super::compile::pair(text)?;
     let value = value
         .parse()
         .map_err(|error| format!("`{value}` is no extent: {error}"))?;

@@ -1,8 +1,9 @@
 //! `ipucc eval`: the reference interpreter on a model.
 
-use super::run::{pair, random, to_tensor};
+use super::compile::pair;
 use super::{Failure, Outcome, complain, print, read, write_file};
 use indexmap::IndexMap;
+use ipucc::host::{random, to_tensor};
 use ipucc::{model, npy};
 use ipucc_chip::HostType;
 use ipucc_runtime::HostTensor;
@@ -66,7 +67,7 @@ pub fn run(args: Args) -> Outcome {
             }
         };
         check_range(&port.name, &host)?;
-        inputs.insert(port.name.clone(), to_tensor(&host, ty)?);
+        inputs.insert(port.name.clone(), to_tensor(&host, ty));
     }
     if let Some(name) = given.keys().next() {
         let known: Vec<&str> = function.params.iter().map(|p| p.name.as_str()).collect();

@@ -6,6 +6,7 @@
 mod asm;
 mod build;
 mod check;
+mod compile;
 mod disasm;
 mod eval;
 mod exchange;

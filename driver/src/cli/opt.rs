@@ -1,6 +1,6 @@
 //! `ipucc opt`: run passes on a model and print what they make.
 
-use super::run::{CompileArgs, read_model};
+use super::compile::{CompileArgs, read_model};
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
 use ipucc::{dump, model};

@@ -1,17 +1,18 @@
 //! `ipucc run`: compile a model, or load a package, and run it on the simulator.
 
+use super::compile::{CompileArgs, pair, read_model};
 use super::{Failure, Outcome, print, read};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;
 use indicatif::{ProgressBar, ProgressStyle};
-use ipucc::model::{self, Options};
+use ipucc::check::{self, Verdict};
+use ipucc::host::{floats, preview, random};
+use ipucc::model;
 use ipucc::npy;
-use ipucc_chip::{Assumptions, Chip, HostType, ScalarType, timing};
-use ipucc_machine::package::Package;
+use ipucc_chip::timing;
+use ipucc_machine::package::{Observation, Package};
 use ipucc_runtime::{HostTensor, Session, SessionError, file};
-use ipucc_tensor::interp::{self, Tensor};
-use ipucc_tensor::{Module, TensorType};
-use ipucc_tile::schedule::AbstainMode;
+use ipucc_tensor::Module;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -53,94 +54,6 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Options of whatever compiles.
-#[derive(ClapArgs, Clone)]
-pub struct CompileArgs {
-    /// Use the first N logical tiles of a C600 (default: all 1,472).
-    #[arg(long, value_name = "N")]
-    pub tiles: Option<u16>,
-    /// Value of a symbolic dimension.
-    #[arg(long = "dim", value_name = "NAME=N", value_parser = pair)]
-    pub dim: Vec<(String, String)>,
-    /// Change a named assumption (`ipucc sim --assumptions` lists them).
-    #[arg(long = "assume", value_name = "NAME=VALUE", value_parser = pair)]
-    pub assume: Vec<(String, String)>,
-    /// How tiles without work in a phase pass its barrier.
-    #[arg(long, value_name = "MODE", default_value = "per-phase", value_parser = ["per-phase", "advance"])]
-    pub abstain: String,
-    /// Threads (default: all cores).
-    #[arg(short = 'j', long = "jobs", value_name = "N")]
-    pub jobs: Option<usize>,
-}
-
-impl CompileArgs {
-    /// The options, checked.
-    pub fn options(&self) -> Outcome<Options> {
-        if let Some(jobs) = self.jobs {
-            if jobs == 0 {
-                return Err(Failure::user("-j takes at least 1"));
-            }
-            // Fails only if a pool exists already, which then is used.
-            let _ = rayon::ThreadPoolBuilder::new()
-                .num_threads(jobs)
-                .build_global();
-        }
-        let chip = match self.tiles {
-            None => Chip::c600(),
-            Some(tiles) => Chip::first(tiles).ok_or_else(|| {
-                Failure::user(format!(
-                    "--tiles {tiles}: a C600 has 1 to {} tiles",
-                    Chip::C600_TILES
-                ))
-            })?,
-        };
-        let abstain = match self.abstain.as_str() {
-            "advance" => AbstainMode::Advance,
-            _ => AbstainMode::PerPhase,
-        };
-        Ok(Options {
-            chip,
-            abstain,
-            assumptions: self.assumptions()?,
-        })
-    }
-
-    /// The assumptions, checked.
-    pub fn assumptions(&self) -> Outcome<Assumptions> {
-        super::assumptions(&self.assume)
-    }
-
-    /// The symbolic dimensions, checked.
-    pub fn dims(&self) -> Outcome<IndexMap<String, u32>> {
-        self.dim
-            .iter()
-            .map(|(name, value)| match value.parse() {
-                Ok(extent) => Ok((name.clone(), extent)),
-                Err(_) => Err(Failure::user(format!("--dim {name}={value}: not a number"))),
-            })
-            .collect()
-    }
-}
-
-/// `NAME=VALUE`.
-pub fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err("expected NAME=VALUE".into()),
-    }
-}
-
-/// Reads a model file into a module; faults are printed as they are.
-pub fn read_model(path: &Path, compile: &CompileArgs) -> Outcome<Module> {
-    let bytes = read(path)?;
-    model::read(path, &bytes, &compile.dims()?).map_err(|message| {
-        super::complain(&format!("{}\n", message.trim_end()));
-        Failure::Reported
-    })
-}
-
 fn read_array(path: &str) -> Outcome<HostTensor> {
     let bytes = read(Path::new(path))?;
     npy::read(&bytes).map_err(|reason| Failure::user(format!("{path}: {reason}")))
@@ -148,35 +61,41 @@ fn read_array(path: &str) -> Outcome<HostTensor> {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    let options = args.compile.options()?;
+    let mut options = args.compile.options()?;
+    options.observe = args.check;
     let started = Instant::now();
     let is_package = args
         .model
         .extension()
         .is_some_and(|extension| extension == "ipupkg");
-    let (package, module) = if is_package {
+    let (package, judge) = if is_package {
+        if args.check {
+            return Err(Failure::user(
+                "--check needs the model; a package holds no weights' sources",
+            ));
+        }
         let package = file::read(&args.model).map_err(|error| Failure::user(error.to_string()))?;
         (package, None)
     } else {
         let module = read_model(&args.model, &args.compile)?;
         let model = model::compile(&module, &options)
             .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
-        (model.compiled.package, Some(model.module))
+        let judge = args.check.then_some(Judge {
+            source: module,
+            planned: model.module,
+            observations: model.compiled.observations,
+        });
+        (model.compiled.package, judge)
     };
     let compile_seconds = started.elapsed().as_secs_f64();
     let predicted = package.predicted.cycles;
     let peak = sram_peak(&package);
-    if args.check && module.is_none() {
-        return Err(Failure::user(
-            "--check needs the model; a package holds no weights' sources",
-        ));
-    }
     let mut session = Session::new(package, options.assumptions, Default::default())
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut run = Runner {
         args: &args,
         session: &mut session,
-        module: module.as_ref(),
+        judge: judge.as_ref(),
     };
     let started = Instant::now();
     let mut summary = if args.inputs.is_empty() {
@@ -196,6 +115,7 @@ pub fn run(args: Args) -> Outcome {
             "compile_seconds": compile_seconds,
             "simulate_seconds": simulate_seconds,
             "outputs": summary.outputs,
+            "checked": summary.checked.as_ref().map(Checked::json),
             "accuracy": summary.accuracy,
             "reference_accuracy": summary.reference_accuracy,
         });
@@ -203,9 +123,13 @@ pub fn run(args: Args) -> Outcome {
     } else {
         let _ = writeln!(
             summary.text,
-            "{simulated} cycles per inference ({predicted} predicted), {:.2} us modelled at {:.1} GHz\n\
+            "{}{simulated} cycles per inference ({predicted} predicted), {:.2} us modelled at {:.1} GHz\n\
              {} tiles compute, fullest tile {peak} bytes, compiled in {compile_seconds:.2} s, \
              simulated in {simulate_seconds:.2} s",
+            summary
+                .checked
+                .as_ref()
+                .map_or(String::new(), Checked::text),
             timing::seconds(simulated) * 1e6,
             timing::CLOCK_HZ as f64 / 1e9,
             summary.tiles_computing,
@@ -217,7 +141,7 @@ pub fn run(args: Args) -> Outcome {
             "{wrong}; this is a fault of ipucc, please report it with the model"
         )));
     }
-    if summary.failed {
+    if summary.checked.is_some_and(|checked| !checked.ok()) {
         Err(Failure::Reported)
     } else {
         Ok(())
@@ -256,13 +180,94 @@ struct Summary {
     tiles_computing: usize,
     accuracy: Option<f64>,
     reference_accuracy: Option<f64>,
-    failed: bool,
+    checked: Option<Checked>,
+}
+
+/// What a checked run is compared with.
+struct Judge {
+    /// The model as it was read.
+    source: Module,
+    /// The module that was planned.
+    planned: Module,
+    observations: Vec<Observation>,
+}
+
+/// What the comparisons of all runs found.
+#[derive(Default)]
+struct Checked {
+    /// Of the first run that has a wrong value, else of the last one; in program order.
+    operations: Vec<Verdict>,
+    /// Outputs against a whole evaluation of the model, of the same run.
+    outputs: Vec<Verdict>,
+}
+
+impl Checked {
+    fn ok(&self) -> bool {
+        self.operations.iter().chain(&self.outputs).all(|v| v.ok)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let entry = |v: &Verdict| {
+            json!({
+                "name": v.name, "operations": v.operations, "origin": v.origin,
+                "error": v.error, "bound": v.bound, "element": v.element, "ok": v.ok,
+            })
+        };
+        let list = |all: &[Verdict]| all.iter().map(entry).collect::<Vec<_>>();
+        json!({"operations": list(&self.operations), "whole_model": list(&self.outputs)})
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let wrong: Vec<&Verdict> = self.operations.iter().filter(|v| !v.ok).collect();
+        if let Some(first) = wrong.first() {
+            let node = match &first.origin {
+                Some(origin) => format!(", from node `{origin}`"),
+                None => String::new(),
+            };
+            let _ = writeln!(
+                text,
+                "WRONG: `%{}` ({}{node}) is the first value that diverges: element {} is off by \
+                 {:.3e}, bound there {:.3e}; {} of {} compared values are wrong",
+                first.name,
+                first.operations.join(", "),
+                first.element,
+                first.error,
+                first.bound,
+                wrong.len(),
+                self.operations.len()
+            );
+        } else {
+            let ratio = |v: &Verdict| {
+                if v.bound > 0.0 {
+                    v.error / v.bound
+                } else {
+                    0.0
+                }
+            };
+            let closest = self.operations.iter().map(ratio).fold(0.0, f64::max);
+            let _ = writeln!(
+                text,
+                "checked operation by operation: {} values within their bounds, the closest at \
+                 {closest:.2} of its bound",
+                self.operations.len()
+            );
+        }
+        for verdict in self.outputs.iter().filter(|v| !v.ok) {
+            let _ = writeln!(
+                text,
+                "WRONG: {} differs from the whole model's by {:.3e}, bound there {:.3e}",
+                verdict.name, verdict.error, verdict.bound
+            );
+        }
+        text
+    }
 }
 
 struct Runner<'r> {
     args: &'r Args,
     session: &'r mut Session,
-    module: Option<&'r Module>,
+    judge: Option<&'r Judge>,
 }
 
 impl Runner<'_> {
@@ -271,7 +276,9 @@ impl Runner<'_> {
         inputs: &IndexMap<String, HostTensor>,
         summary: &mut Summary,
     ) -> Outcome<IndexMap<String, HostTensor>> {
-        let outcome = self.session.run(inputs).map_err(|error| match error {
+        let observations = self.judge.map_or(&[][..], |judge| &judge.observations);
+        let outcome = self.session.run_observed(inputs, observations);
+        let outcome = outcome.map_err(|error| match error {
             SessionError::Failed(failure) => {
                 Failure::Internal(format!("the program failed: {failure}"))
             }
@@ -293,7 +300,29 @@ impl Runner<'_> {
             .iter()
             .filter(|&&turns| turns > 0 && turns as f64 >= mean / 4.0)
             .count();
+        if let Some(judge) = self.judge {
+            let checked = self.check(judge, inputs, &outcome)?;
+            // The first run that is wrong is the one to look at.
+            if summary.checked.as_ref().is_none_or(Checked::ok) {
+                summary.checked = Some(checked);
+            }
+        }
         Ok(outcome.outputs)
+    }
+
+    fn check(
+        &self,
+        judge: &Judge,
+        inputs: &IndexMap<String, HostTensor>,
+        outcome: &ipucc_runtime::Outcome,
+    ) -> Outcome<Checked> {
+        let failed = |error: ipucc_tensor::interp::EvalError| Failure::user(error.to_string());
+        let tensors = check::tensors(&judge.source, inputs).map_err(failed)?;
+        Ok(Checked {
+            operations: check::operations(&judge.planned, &tensors, &outcome.observed)
+                .map_err(failed)?,
+            outputs: check::outputs(&judge.source, &tensors, &outcome.outputs).map_err(failed)?,
+        })
     }
 
     fn once(&mut self) -> Outcome<Summary> {
@@ -324,10 +353,6 @@ impl Runner<'_> {
         }
         let mut summary = Summary::default();
         let outputs = self.execute(&inputs, &mut summary)?;
-        let references = match (self.args.check, self.module) {
-            (true, Some(module)) => Some(reference(module, &inputs)?),
-            _ => None,
-        };
         for (name, tensor) in &outputs {
             let mut entry = json!({
                 "name": name, "shape": tensor.shape, "type": tensor.element.to_string(),
@@ -337,15 +362,20 @@ impl Runner<'_> {
                 "{name}: {} {:?}",
                 tensor.element, tensor.shape
             );
-            if let Some((value, bound)) = references.as_ref().and_then(|all| all.get(name)) {
-                let (error, limit, ok) = compare(tensor, value, bound);
-                entry["error"] = json!(error);
-                entry["bound"] = json!(limit);
+            let verdict = summary.checked.as_ref().and_then(|checked| {
+                let wrong = checked.operations.iter().find(|v| !v.ok);
+                let whole = checked.outputs.iter().find(|v| v.name == *name)?;
+                Some((whole, wrong.is_none() && whole.ok))
+            });
+            if let Some((whole, ok)) = verdict {
+                entry["error"] = json!(whole.error);
+                entry["bound"] = json!(whole.bound);
                 entry["ok"] = json!(ok);
-                summary.failed |= !ok;
                 let _ = write!(
                     summary.text,
-                    ": largest error {error:.3e}, bound there {limit:.3e}, {}",
+                    ": largest error {:.3e}, bound there {:.3e}, {}",
+                    whole.error,
+                    whole.bound,
                     if ok { "ok" } else { "WRONG" }
                 );
             } else {
@@ -472,186 +502,4 @@ fn argmax(row: &[f64]) -> usize {
         }
     }
     best
-}
-
-/// A tensor of the interpreter from a host buffer; 64-bit types narrow.
-pub fn to_tensor(host: &HostTensor, ty: &TensorType) -> Outcome<Tensor> {
-    Ok(match host.element {
-        HostType::I64 => {
-            let values: Vec<i64> = host
-                .bytes
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|chunk| i64::from_le_bytes(*chunk))
-                .collect();
-            Tensor::from_ints(ty.clone(), &values)
-        }
-        HostType::F64 => {
-            let values: Vec<f32> = floats(host).iter().map(|&v| v as f32).collect();
-            Tensor::from_floats(ty.clone(), &values)
-        }
-        _ => Tensor {
-            ty: ty.clone(),
-            data: host.bytes.clone(),
-        },
-    })
-}
-
-/// Reference values of an output with the bound of every element.
-type Judged = (Vec<f32>, Vec<f32>);
-
-/// Reference results with the bound of every element, by output.
-fn reference(
-    module: &Module,
-    inputs: &IndexMap<String, HostTensor>,
-) -> Outcome<IndexMap<String, Judged>> {
-    let Some(function) = module.entry() else {
-        return Err(Failure::user("the module has no entry function"));
-    };
-    let mut tensors = IndexMap::new();
-    for port in &function.params {
-        if let Some(host) = inputs.get(&port.name) {
-            tensors.insert(port.name.clone(), to_tensor(host, function.ty(port.value))?);
-        }
-    }
-    let values = interp::eval_all(module, function, &tensors)
-        .map_err(|error| Failure::user(error.to_string()))?;
-    // Bounds of operations are carried to their readers: an error of an operand reaches the result
-    // at most through the operation itself, which the interpreter evaluates on shifted operands.
-    let mut bounds: IndexMap<ipucc_tensor::Value, Vec<f32>> = IndexMap::new();
-    for &inst in &function.body {
-        let data = &function.insts[inst];
-        let result = data.results[0];
-        let Some(value) = values.get(&result) else {
-            continue;
-        };
-        let operands: Vec<&Tensor> = data
-            .operands
-            .iter()
-            .filter_map(|operand| values.get(operand))
-            .collect();
-        let mut bound = interp::bound(&data.op, &operands, value);
-        let carried = interp::carried(&data.op, &operands, value, |index| {
-            data.operands
-                .get(index)
-                .and_then(|operand| bounds.get(operand))
-        });
-        for (own, more) in bound.iter_mut().zip(carried) {
-            *own = (*own * *own + more * more).sqrt();
-        }
-        bounds.insert(result, bound);
-    }
-    Ok(function
-        .results
-        .iter()
-        .filter_map(|port| {
-            let value = values.get(&port.value)?.to_floats();
-            let bound = bounds
-                .get(&port.value)
-                .cloned()
-                .unwrap_or_else(|| vec![0.0; value.len()]);
-            Some((port.name.clone(), (value, bound)))
-        })
-        .collect())
-}
-
-/// Largest error relative to its bound: (error, bound there, all within).
-fn compare(found: &HostTensor, wanted: &[f32], bounds: &[f32]) -> (f64, f64, bool) {
-    let mut worst = (0.0, 0.0, -1.0);
-    let mut ok = true;
-    for ((value, &want), &bound) in floats(found).into_iter().zip(wanted).zip(bounds) {
-        let (want, bound) = (f64::from(want), f64::from(bound));
-        let error = if value == want || value.is_nan() && want.is_nan() {
-            0.0
-        } else {
-            (value - want).abs()
-        };
-        ok &= error <= bound;
-        let ratio = if bound > 0.0 { error / bound } else { error };
-        if ratio > worst.2 || error.is_nan() {
-            worst = (error, bound, ratio);
-        }
-    }
-    (worst.0, worst.1, ok && floats(found).len() == wanted.len())
-}
-
-/// The elements of a host buffer as f64.
-pub fn floats(tensor: &HostTensor) -> Vec<f64> {
-    let bytes = &tensor.bytes;
-    match tensor.element {
-        HostType::F64 => bytes
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .map(|c| f64::from_le_bytes(*c))
-            .collect(),
-        HostType::I64 => bytes
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .map(|c| i64::from_le_bytes(*c) as f64)
-            .collect(),
-        HostType::Bool => bytes.iter().map(|&byte| f64::from(byte)).collect(),
-        HostType::Device(element) => {
-            let count = bytes.len() / element.bytes() as usize;
-            let ty = TensorType::new(element, [count as u32]);
-            let tensor = Tensor {
-                ty,
-                data: bytes.clone(),
-            };
-            if element.is_float() {
-                tensor.to_floats().iter().map(|&v| f64::from(v)).collect()
-            } else {
-                tensor.to_ints().iter().map(|&v| v as f64).collect()
-            }
-        }
-    }
-}
-
-fn preview(tensor: &HostTensor) -> String {
-    let values = floats(tensor);
-    let shown: Vec<String> = values
-        .iter()
-        .take(6)
-        .map(|value| format!("{value:.5}"))
-        .collect();
-    format!(
-        "[{}{}]",
-        shown.join(", "),
-        if values.len() > 6 { ", ..." } else { "" }
-    )
-}
-
-/// Seeded random data: uniform in [-1, 1) for floats, 0 or 1 for truth values, 0..100 for integers.
-pub fn random(host: HostType, shape: &[u32], seed: u64) -> HostTensor {
-    let count: u64 = shape.iter().map(|&extent| u64::from(extent)).product();
-    let mut bytes = Vec::new();
-    for index in 0..count {
-        let mut z = seed
-            .wrapping_mul(0xd134_2543_de82_ef95)
-            .wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        let unit = (z >> 40) as f32 / (1u64 << 23) as f32 - 1.0;
-        let whole = (z >> 33) % 100;
-        match host {
-            HostType::F64 => bytes.extend(f64::from(unit).to_le_bytes()),
-            HostType::I64 => bytes.extend((whole as i64).to_le_bytes()),
-            HostType::Bool | HostType::Device(ScalarType::I1) => bytes.push((z >> 63) as u8),
-            HostType::Device(element) if element.is_float() => {
-                let ty = TensorType::new(element, []);
-                bytes.extend(Tensor::from_floats(ty, &[unit]).data);
-            }
-            HostType::Device(element) => {
-                bytes.extend(&whole.to_le_bytes()[..element.bytes() as usize]);
-            }
-        }
-    }
-    HostTensor {
-        element: host,
-        shape: shape.to_vec(),
-        bytes,
-    }
 }

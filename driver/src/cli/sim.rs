@@ -1,6 +1,6 @@
 //! `ipucc sim`: run a hand-assembled program on one simulated tile.
 
-use super::run::pair;
+use super::compile::pair;
 use super::{Failure, Outcome, complain, parse_number, print, read_text};
 use clap::Args as ClapArgs;
 use ipucc_chip::{Chip, LogicalTile};

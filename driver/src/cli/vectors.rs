@@ -1,7 +1,7 @@
 //! `ipucc vectors`: replay files of recorded or derived results through the assembler, the decoder
 //! and the simulator.
 
-use super::run::pair;
+use super::compile::pair;
 use super::{Failure, Outcome, print, read_text};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use ipucc_chip::{Assumptions, HostType, ScalarType};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Version of the package data; the file form refuses any other.
@@ -144,6 +145,19 @@ impl HostRun {
         }
         walk(&self.dims, self.host, self.address, &mut element);
     }
+}
+
+/// A value inside a program, readable while it runs: what checks and debuggers look at. Not part of
+/// a package; the compiler makes it beside one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Observation {
+    /// Name of the value in the tensor program's text.
+    pub name: String,
+    /// Its elements, at host type = device type.
+    pub value: Binding,
+    /// By logical tile: address of the supervisor's instruction before which the tile's shard is
+    /// complete.
+    pub complete: BTreeMap<u16, u32>,
 }
 
 /// Cycles as the compiler computed them, and the assumptions behind them.

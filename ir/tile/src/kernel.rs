@@ -36,6 +36,13 @@ pub enum Kernel {
     Gather(Gather),
 }
 
+impl Kernel {
+    /// How many of the call's operands are results: the last ones.
+    pub const fn results(&self) -> usize {
+        1
+    }
+}
+
 /// `C[m][n] (+)= sum over k of A[m][k] * B[k][n]` with A in `amp_lhs` (panel by `input`), B in
 /// `amp_rhs` (order (n, k)), C in `amp_lhs` with a panel of [`Dot::result_panel`] columns.
 /// Padding of k must be zero in one operand and finite in the other.

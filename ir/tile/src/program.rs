@@ -72,6 +72,10 @@ pub struct ValueData {
     pub role: Role,
     /// Source line or ONNX node that it stems from.
     pub origin: Option<String>,
+    /// The value of the tensor function that it holds whole, by the name that the function's text
+    /// gives it (`ipucc_tensor::text::value_names`): what `run --check` compares. `None` for
+    /// copies, partial sums and everything else that is only on the way.
+    pub tensor: Option<String>,
 }
 
 impl ValueData {
@@ -169,6 +173,14 @@ pub struct Call {
     pub kernel: Kernel,
     /// Buffers in the order that the kernel documents: inputs, then results.
     pub operands: SmallVec<[Operand; 4]>,
+}
+
+impl Call {
+    /// The buffers that the call writes.
+    pub fn results(&self) -> &[Operand] {
+        let inputs = self.operands.len().saturating_sub(self.kernel.results());
+        &self.operands[inputs..]
+    }
 }
 
 /// A compute step: calls in order; a tile runs the calls that name it, one after the other.

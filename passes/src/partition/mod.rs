@@ -13,6 +13,7 @@ mod rows;
 
 use indexmap::IndexMap;
 use ipucc_chip::{Chip, LogicalTile};
+use ipucc_tensor::text::value_names;
 use ipucc_tensor::{Function, Inst, Module, Op};
 use ipucc_tile::cost::{ExchangeCost, KernelCatalog};
 use ipucc_tile::kernel::Kernel;
@@ -122,6 +123,12 @@ pub fn partition(
         planner.instruction(inst)?;
     }
     planner.results()?;
+    let names = value_names(function);
+    for (value, home) in &planner.homes {
+        if let (Home::Tiles(placed), Some(name)) = (home, names.get(value)) {
+            planner.program.values[*placed].tensor = Some(name.clone());
+        }
+    }
     Ok(Planned {
         program: planner.program,
         log: planner.log,

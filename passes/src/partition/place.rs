@@ -76,6 +76,7 @@ impl Planner<'_> {
             padding,
             role,
             origin: None,
+            tensor: None,
         })
     }
 

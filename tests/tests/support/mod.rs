@@ -186,6 +186,7 @@ impl Bench {
             padding: Padding::Zero,
             role,
             origin: None,
+            tensor: None,
         })
     }
 

@@ -20,7 +20,7 @@ mod print;
 
 pub use format::format;
 pub use parse::parse;
-pub use print::print;
+pub use print::{print, value_names};
 
 /// The names of all operations in text.
 pub fn operation_names() -> Vec<&'static str> {

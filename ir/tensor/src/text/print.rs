@@ -45,8 +45,9 @@ pub fn print(module: &Module) -> String {
     out
 }
 
-/// Names of all values: the user's where they are free, else numbers.
-fn names(function: &Function) -> IndexMap<Value, String> {
+/// The name of every value in the function's text, without the sigil: the user's where it is free,
+/// else a number. All are different.
+pub fn value_names(function: &Function) -> IndexMap<Value, String> {
     let mut taken: IndexSet<String> = IndexSet::new();
     let mut names = IndexMap::new();
     let mut number = 0;
@@ -79,7 +80,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn print_function(function: &Function, out: &mut String) {
-    let names = names(function);
+    let names = value_names(function);
     let name = |value: Value| names.get(&value).map_or("?", String::as_str);
     let host = |port: &crate::Port| {
         let ty = function.ty(port.value);

@@ -3,6 +3,7 @@
 mod decoded;
 mod fabric;
 mod log;
+mod probe;
 mod row;
 mod tile;
 
@@ -162,6 +163,28 @@ impl Simulator {
     /// MRF of a tile's supervisor, for dumps.
     pub fn registers(&self, tile: LogicalTile) -> Option<&[u32]> {
         self.tiles.get(tile.index()).map(Tile::registers)
+    }
+
+    /// Asks for `bytes` bytes at `address` of a tile as they are whenever its supervisor is about
+    /// to execute the instruction at `pc`; the last time counts. [`Simulator::seen`] gives them.
+    ///
+    /// # Errors
+    /// No such tile, or the span is not populated.
+    pub fn probe(
+        &mut self,
+        tile: LogicalTile,
+        pc: u32,
+        address: u32,
+        bytes: u32,
+    ) -> Result<(), SimError> {
+        self.read(tile, address, &mut vec![0; bytes as usize])?;
+        self.tiles[tile.index()].probes.add(pc, address, bytes);
+        Ok(())
+    }
+
+    /// What the probe of a tile at `pc` and `address` saw; `None` if the tile did not come there.
+    pub fn seen(&self, tile: LogicalTile, pc: u32, address: u32) -> Option<&[u8]> {
+        self.tiles.get(tile.index())?.probes.seen(pc, address)
     }
 
     /// Starts the supervisors of these tiles in cycle 0 at these byte addresses.

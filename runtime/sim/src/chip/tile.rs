@@ -6,6 +6,7 @@
 
 use super::decoded::{Decoded, decode};
 use super::log::{ExchangeLog, SelectEvent};
+use super::probe::Probes;
 use crate::decode::{CodeCache, CodeStore, DecodeModel};
 use crate::fault::{Cause, ContextId, Failure};
 use crate::memory::{CodeMarks, FetchWindow, TILE_BYTES, TileMemory};
@@ -107,6 +108,8 @@ pub struct Tile {
     weights_ready: u64,
     pub(super) stream: Option<(u32, u8, bool)>,
     pub(super) marks: CodeMarks,
+    /// What an observer wants to see.
+    pub(super) probes: Probes,
     cache: CodeCache,
 }
 
@@ -153,6 +156,7 @@ impl Tile {
             weights_ready: 0,
             stream: None,
             marks: CodeMarks::new(),
+            probes: Probes::default(),
             cache: CodeCache::new(store, model),
         }
     }
@@ -205,6 +209,7 @@ impl Tile {
             let mut mem = TileMemory::new(bytes, &mut marks);
             let mut result = Ok(());
             while self.status == Status::Running && result.is_ok() {
+                self.probes.reached(self.pc, &mem);
                 result = self.step(&mut mem, env);
             }
             result

@@ -1,0 +1,98 @@
+//! Options of the commands that compile, and reading what they compile.
+
+use super::{Failure, Outcome, read};
+use clap::Args as ClapArgs;
+use indexmap::IndexMap;
+use ipucc::model::{self, Options};
+use ipucc_chip::{Assumptions, Chip};
+use ipucc_tensor::Module;
+use ipucc_tile::schedule::AbstainMode;
+use std::path::Path;
+
+/// Options of whatever compiles.
+#[derive(ClapArgs, Clone)]
+pub struct CompileArgs {
+    /// Use the first N logical tiles of a C600 (default: all 1,472).
+    #[arg(long, value_name = "N")]
+    pub tiles: Option<u16>,
+    /// Value of a symbolic dimension.
+    #[arg(long = "dim", value_name = "NAME=N", value_parser = pair)]
+    pub dim: Vec<(String, String)>,
+    /// Change a named assumption (`ipucc sim --assumptions` lists them).
+    #[arg(long = "assume", value_name = "NAME=VALUE", value_parser = pair)]
+    pub assume: Vec<(String, String)>,
+    /// How tiles without work in a phase pass its barrier.
+    #[arg(long, value_name = "MODE", default_value = "per-phase", value_parser = ["per-phase", "advance"])]
+    pub abstain: String,
+    /// Threads (default: all cores).
+    #[arg(short = 'j', long = "jobs", value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+impl CompileArgs {
+    /// The options, checked.
+    pub fn options(&self) -> Outcome<Options> {
+        if let Some(jobs) = self.jobs {
+            if jobs == 0 {
+                return Err(Failure::user("-j takes at least 1"));
+            }
+            // Fails only if a pool exists already, which then is used.
+            let _ = rayon::ThreadPoolBuilder::new()
+                .num_threads(jobs)
+                .build_global();
+        }
+        let chip = match self.tiles {
+            None => Chip::c600(),
+            Some(tiles) => Chip::first(tiles).ok_or_else(|| {
+                Failure::user(format!(
+                    "--tiles {tiles}: a C600 has 1 to {} tiles",
+                    Chip::C600_TILES
+                ))
+            })?,
+        };
+        let abstain = match self.abstain.as_str() {
+            "advance" => AbstainMode::Advance,
+            _ => AbstainMode::PerPhase,
+        };
+        Ok(Options {
+            abstain,
+            assumptions: self.assumptions()?,
+            ..Options::new(chip)
+        })
+    }
+
+    /// The assumptions, checked.
+    pub fn assumptions(&self) -> Outcome<Assumptions> {
+        super::assumptions(&self.assume)
+    }
+
+    /// The symbolic dimensions, checked.
+    pub fn dims(&self) -> Outcome<IndexMap<String, u32>> {
+        self.dim
+            .iter()
+            .map(|(name, value)| match value.parse() {
+                Ok(extent) => Ok((name.clone(), extent)),
+                Err(_) => Err(Failure::user(format!("--dim {name}={value}: not a number"))),
+            })
+            .collect()
+    }
+}
+
+/// `NAME=VALUE`.
+pub fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("expected NAME=VALUE".into()),
+    }
+}
+
+/// Reads a model file into a module; faults are printed as they are.
+pub fn read_model(path: &Path, compile: &CompileArgs) -> Outcome<Module> {
+    let bytes = read(path)?;
+    model::read(path, &bytes, &compile.dims()?).map_err(|message| {
+        super::complain(&format!("{}\n", message.trim_end()));
+        Failure::Reported
+    })
+}
