@@ -110,6 +110,12 @@ pub fn generate_with(
         Kernel::RmsNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, false, assumptions)?,
         Kernel::Copy(copy) => copy::generate(copy, relaxed)?,
         Kernel::Gather(gather) => gather::generate(gather)?,
+        other => {
+            return Err(NoKernel {
+                what: format!("{other:?}"),
+                reason: "this family has no code yet".into(),
+            });
+        }
     };
     let options = asm::Options {
         file: "kernel".into(),

@@ -34,6 +34,25 @@ pub enum Kernel {
     Fill(Fill),
     /// Rows of a table selected by indices. Operands: table, indices (i32), result.
     Gather(Gather),
+    /// Rows of a table replaced by indices. Operands: rows, indices (i32), table (written in part).
+    Scatter(Scatter),
+    /// Position of the largest or smallest element along one axis. Operands: input, result (i32).
+    ArgReduce(ArgReduce),
+    /// Running sum along one axis. Operands: input, result.
+    Scan(Scan),
+    /// The largest elements of each row with their positions. Operands: input, values (of the
+    /// input's type), positions (i32).
+    TopK(TopK),
+    /// Fold of sliding windows: pooling and depth-wise convolution. Operands: input, weights (with
+    /// [`WindowKind::Conv`] only), result.
+    Window(Window),
+    /// Weighted sum of two slices for every slice of the result: one axis of a resize. Operands:
+    /// input, result.
+    Lerp(Lerp),
+    /// Blocked attention with a running maximum. Operands: q, k, v, scratch, result.
+    Attention(Attention),
+    /// Matrix product of integers. Operands: lhs, rhs, result (i32).
+    IntegerDot(IntegerDot),
 }
 
 impl Kernel {
@@ -197,4 +216,210 @@ pub struct Gather {
     pub rows: u32,
     /// Bytes of one row, a multiple of 4.
     pub row_bytes: u32,
+}
+
+/// `table[indices[i] - first] = rows[i]` for indices with `first <= index < first + rows`, in
+/// rising order of i (the last one counts); other rows of the table keep their content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Scatter {
+    /// Number of indices.
+    pub count: u32,
+    /// First table row that this tile owns.
+    pub first: u32,
+    /// Table rows that this tile owns.
+    pub rows: u32,
+    /// Bytes of one row, a multiple of 4.
+    pub row_bytes: u32,
+}
+
+/// `result[o][i]` = the first position `a` of the largest (smallest) of `input[o][a][i]`. NaN
+/// counts as no element; without any element above minus infinity (below infinity) it is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ArgReduce {
+    /// The largest (`true`) or the smallest element.
+    pub largest: bool,
+    /// Extent of the axes outside the reduced one.
+    pub outer: u32,
+    /// Length of the reduced axis.
+    pub axis: u32,
+    /// Extent of the axes inside the reduced one.
+    pub inner: u32,
+    /// Element strides of the input: of `outer` and of `axis` (that of `inner` is 1).
+    pub input_strides: (u32, u32),
+    /// Element stride of `outer` in the result (that of `inner` is 1).
+    pub output_stride: u32,
+    /// Element type of the input: f32, f16 or i32.
+    pub input: ScalarType,
+}
+
+/// `result[o][a][i] = sum of input[o][b][i]` over b up to a (`reverse`: from a on), without a
+/// itself if `exclusive`. Floats accumulate in f32, i32 wraps. Input and result have the same
+/// strides.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Scan {
+    /// Leave the element itself out.
+    pub exclusive: bool,
+    /// Sum from the end.
+    pub reverse: bool,
+    /// Extent of the axes outside.
+    pub outer: u32,
+    /// Length of the axis.
+    pub axis: u32,
+    /// Extent of the axes inside.
+    pub inner: u32,
+    /// Element strides of `outer` and of `axis` (that of `inner` is 1).
+    pub strides: (u32, u32),
+    /// Element type of input and result: f32, f16 or i32.
+    pub element: ScalarType,
+}
+
+/// For each row the `k` largest (smallest) of `columns` elements in falling (rising) order, of
+/// equal ones the first, and their columns. Rows follow one another every `pitch` elements in the
+/// input and every `result_pitch` elements in both results. NaN counts as no element.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct TopK {
+    /// The largest (`true`) or the smallest elements.
+    pub largest: bool,
+    /// Number of rows.
+    pub rows: u32,
+    /// Elements of a row.
+    pub columns: u32,
+    /// Elements from one row of the input to the next.
+    pub pitch: u32,
+    /// Elements to find, at most `columns`.
+    pub k: u32,
+    /// Elements from one row of a result to the next; even.
+    pub result_pitch: u32,
+    /// Element type of input and values: f32 or f16.
+    pub element: ScalarType,
+}
+
+/// How a window is folded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum WindowKind {
+    /// Sum of input * weight, in f32; the weight of tap t and channel c is `weights[t][c]`, taps in
+    /// order of the window dimensions, `channels` elements a tap.
+    Conv,
+    /// Largest element.
+    Max,
+    /// Sum, in f32, times a factor (f32 bits): 1 / number of taps for an average.
+    Sum(u32),
+}
+
+/// One dimension of the windows' positions or of a window.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct WindowDim {
+    /// Positions of the window along it, or taps.
+    pub count: u32,
+    /// Elements of the input from one to the next.
+    pub input: u32,
+    /// Elements of the result from one to the next; 0 for taps.
+    pub output: u32,
+}
+
+/// `result[p][c] = fold over taps t of input[p + t][c] (* weights[t][c])` with p over `positions`
+/// and t over `taps`, offsets as their strides say; channels are innermost and contiguous in all
+/// buffers. Padding of the image is part of the input buffer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Window {
+    /// The fold.
+    pub kind: WindowKind,
+    /// Where windows stand, outermost first.
+    pub positions: SmallVec<[WindowDim; 4]>,
+    /// The taps of a window, outermost first.
+    pub taps: SmallVec<[WindowDim; 4]>,
+    /// Channels: contiguous elements; the buffers hold them to a multiple of 8 bytes.
+    pub channels: u32,
+    /// Element type of all operands: f32 or f16.
+    pub element: ScalarType,
+}
+
+/// One slice of an interpolation: `(1 - t) * low + t * high`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct LerpPoint {
+    /// Index of the first slice of the input.
+    pub low: u32,
+    /// Index of the second slice of the input.
+    pub high: u32,
+    /// f32 bits of t.
+    pub t: u32,
+}
+
+/// `result[o][p][i] = (1 - t_p) * input[o][low_p][i] + t_p * input[o][high_p][i]`: an axis of a
+/// resize (nearest: t = 0). Slices of the input and the result are `pitch` elements apart, outer
+/// points as far as their slices reach.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Lerp {
+    /// Extent of the axes outside.
+    pub outer: u32,
+    /// Slices of the input per outer point.
+    pub axis: u32,
+    /// Elements of a slice.
+    pub inner: u32,
+    /// Elements from slice to slice in both buffers, a multiple of 8 bytes.
+    pub pitch: u32,
+    /// The slices of the result.
+    pub points: Vec<LerpPoint>,
+    /// Element type: f32 or f16.
+    pub element: ScalarType,
+}
+
+/// `result = softmax(q k^T * scale) v`, rows of q independent, keys taken in blocks with a running
+/// maximum.
+///
+/// q is `[queries][head]` in `amp_lhs`, k `[keys][head]` in `amp_rhs` of order (keys, head), v
+/// `[keys][values]` in `amp_rhs` of order (values, keys), the result `[queries][values]` in
+/// `amp_lhs` with a panel of 16 columns; operand panels are [`Dot::input_panel`]. Padding of head
+/// in k and q and of keys in v is zero, of keys in k finite. Partial sums are of the element type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Attention {
+    /// Rows of q.
+    pub queries: u32,
+    /// Rows of k and v.
+    pub keys: u32,
+    /// Columns of q and k.
+    pub head: u32,
+    /// Columns of v.
+    pub values: u32,
+    /// Keys of one block, a multiple of 16.
+    pub block: u32,
+    /// f32 bits of the factor of q k^T.
+    pub scale: u32,
+    /// `Some(d)`: query i sees the keys up to `i + d` only, at least one of them.
+    pub causal: Option<i32>,
+    /// Element type: f16 or f32.
+    pub element: ScalarType,
+}
+
+impl Attention {
+    /// Bytes of the scratch operand: scores and probabilities of one block, and per row the running
+    /// maximum, sum and factor.
+    pub const fn scratch_bytes(&self) -> u32 {
+        let block = if self.block < self.keys.next_multiple_of(16) {
+            self.block
+        } else {
+            self.keys.next_multiple_of(16)
+        };
+        // f32 scores and probabilities have panels of different widths.
+        let copies = if self.element.bytes() == 4 { 2 } else { 1 };
+        self.queries * (block * self.element.bytes() * copies + 16) + 16
+    }
+}
+
+/// `result[i][j] = sum over l of (lhs[i][l] - lhs_zero) * (rhs[j][l] - rhs_zero)`, modulo 2^32.
+/// Rows of every operand are `pitch` elements apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct IntegerDot {
+    /// Rows of lhs and result.
+    pub m: u32,
+    /// Rows of rhs, columns of the result.
+    pub n: u32,
+    /// Columns of lhs and rhs.
+    pub k: u32,
+    /// Elements from row to row: lhs, rhs, result.
+    pub pitches: (u32, u32, u32),
+    /// Zero points of lhs and rhs.
+    pub zeros: (i32, i32),
+    /// Element type of lhs and rhs: i32, i8 or u8.
+    pub input: ScalarType,
 }
