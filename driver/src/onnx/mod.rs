@@ -5,13 +5,18 @@
 //! tensor becomes a literal or a weight only when a device operation uses it. Every node that
 //! cannot be imported is reported, all in one go.
 
+mod activation;
 mod constant;
+mod dense;
 mod fold;
 mod helpers;
 mod ops;
 pub mod proto;
+mod shapes;
+mod window;
 
 pub use constant::Constant;
+pub use ops::SUPPORTED;
 
 use indexmap::IndexMap;
 use ipucc_chip::HostType;

@@ -1,30 +1,35 @@
 //! Operators of ONNX in terms of the tensor language.
 
 use super::helpers::{
-    attribute, axis, binary, broadcast_shapes, compare, extents, int, reduce, reshape_target,
-    slice_bounds, squeeze, string, unary, unsqueeze,
+    attribute, axis, binary, broadcast_shapes, compare, extents, int, reduce, string, unary,
 };
 use super::proto::{DataType, NodeProto};
 use super::{Constant, Importer, Known, fold};
 use ipucc_chip::ScalarType;
-use ipucc_tensor::{BinaryOp, Op, ReduceKind, Shape, Value};
+use ipucc_tensor::{BinaryOp, Op, ReduceKind, Shape, UnaryOp, Value};
 
 /// The operators that can be imported.
-const SUPPORTED: &[&str] = &[
+pub const SUPPORTED: &[&str] = &[
     "Abs",
     "Add",
     "And",
     "ArgMax",
     "ArgMin",
+    "AveragePool",
+    "BatchNormalization",
     "Cast",
     "Ceil",
     "Clip",
     "Concat",
     "Constant",
     "ConstantOfShape",
+    "Conv",
+    "ConvTranspose",
     "Cos",
+    "CumSum",
     "Div",
     "Dropout",
+    "Elu",
     "Equal",
     "Erf",
     "Exp",
@@ -34,21 +39,32 @@ const SUPPORTED: &[&str] = &[
     "Gather",
     "Gelu",
     "Gemm",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
     "Greater",
     "GreaterOrEqual",
+    "HardSigmoid",
+    "HardSwish",
     "Identity",
     "LayerNormalization",
+    "LeakyRelu",
     "Less",
     "LessOrEqual",
     "Log",
+    "LogSoftmax",
     "MatMul",
     "Max",
+    "MaxPool",
+    "Mean",
     "Min",
+    "Mod",
     "Mul",
     "Neg",
     "Not",
     "Or",
+    "Pad",
     "Pow",
+    "RMSNormalization",
     "Reciprocal",
     "ReduceMax",
     "ReduceMean",
@@ -61,26 +77,33 @@ const SUPPORTED: &[&str] = &[
     "Shape",
     "Sigmoid",
     "Sign",
+    "SimplifiedLayerNormalization",
     "Sin",
     "Slice",
     "Softmax",
+    "Softplus",
     "Split",
     "Sqrt",
     "Squeeze",
     "Sub",
+    "Sum",
     "Tanh",
+    "Tile",
     "Transpose",
     "Unsqueeze",
     "Where",
     "Xor",
 ];
 
+/// Most elements of a constant that an operator makes: it is held in memory, element by element.
+const MOST_ELEMENTS: u64 = 1 << 26;
+
 /// True if nodes of this operator can be imported.
 pub fn is_supported(op: &str) -> bool {
     SUPPORTED.binary_search(&op).is_ok()
 }
 
-type Results = Result<Vec<Known>, String>;
+pub(super) type Results = Result<Vec<Known>, String>;
 
 impl Importer<'_> {
     /// The results of a node whose operator is supported.
@@ -109,6 +132,12 @@ impl Importer<'_> {
                     Some(tensor) => Constant::read(tensor, self.folder)?,
                     None => Constant::floats(vec![1], &[0.0]),
                 };
+                let count = shape.iter().try_fold(1u64, |n, &e| n.checked_mul(e.into()));
+                if count.is_none_or(|count| count > MOST_ELEMENTS) {
+                    return Err(format!(
+                        "a constant of shape {shape:?} has more than {MOST_ELEMENTS} elements"
+                    ));
+                }
                 if fill.elements() != 1 {
                     return Err("`value` must hold one element".into());
                 }
@@ -142,7 +171,7 @@ impl Importer<'_> {
                 self.emit(Op::Gelu { tanh }, &[x])
             }
             "Clip" => self.clip(node),
-            "Softmax" => {
+            "Softmax" | "LogSoftmax" => {
                 let x = self.value(node, 0)?;
                 let rank = self.builder.ty(x).rank();
                 let (default, flat) = if self.version < 13 {
@@ -154,7 +183,78 @@ impl Importer<'_> {
                 if flat && axis + 1 != rank {
                     return Err("before operator set 13 only the last axis is supported".into());
                 }
-                self.emit(Op::Softmax(axis as u8), &[x])
+                if op == "Softmax" {
+                    return self.emit(Op::Softmax(axis as u8), &[x]);
+                }
+                // x - max - log(sum(exp(x - max))): the logarithm of a small share stays exact.
+                let axes = [axis as u8];
+                let most = self.builder.reduce(ReduceKind::Max, x, &axes, true);
+                let most = most.map_err(text)?;
+                let low = self.builder.binary(BinaryOp::Sub, x, most).map_err(text)?;
+                let exp = self.builder.op(Op::Unary(UnaryOp::Exp), &[low]);
+                let sum = self
+                    .builder
+                    .reduce(ReduceKind::Sum, exp.map_err(text)?, &axes, true);
+                let log = self
+                    .builder
+                    .op(Op::Unary(UnaryOp::Log), &[sum.map_err(text)?]);
+                let log = log.map_err(text)?;
+                one(self.builder.binary(BinaryOp::Sub, low, log).map_err(text)?)
+            }
+            "Conv" => self.conv(node),
+            "ConvTranspose" => self.conv_transpose(node),
+            "MaxPool" | "AveragePool" => self.pool(node),
+            "GlobalMaxPool" | "GlobalAveragePool" => self.global_pool(node),
+            "BatchNormalization" => self.batch_norm(node),
+            "Pad" => self.pad(node),
+            "LeakyRelu" | "HardSigmoid" | "HardSwish" | "Elu" | "Softplus" => self.activation(node),
+            "Sum" | "Mean" => {
+                let sum = self.arithmetic(node, "Add", BinaryOp::Add)?;
+                let (Some(Known::Value(sum)), "Mean") = (sum.first(), op) else {
+                    return Ok(sum);
+                };
+                let element = self.builder.ty(*sum).element;
+                let share = self.splat_like(*sum, 1.0 / node.input.len() as f32, element)?;
+                self.emit(Op::Binary(BinaryOp::Mul), &[*sum, share])
+            }
+            "Mod" => {
+                let (x, y) = (self.value(node, 0)?, self.value(node, 1)?);
+                let truncated = int(node, "fmod").unwrap_or(0) != 0;
+                if !truncated && self.builder.ty(x).element.is_float() {
+                    return Err("floats need fmod = 1".into());
+                }
+                let op = if truncated {
+                    BinaryOp::Rem
+                } else {
+                    BinaryOp::FloorRem
+                };
+                one(self.builder.binary(op, x, y).map_err(text)?)
+            }
+            "CumSum" => {
+                let x = self.value(node, 0)?;
+                let rank = self.builder.ty(x).rank();
+                let at = self.ints(node, 1)?;
+                let [at] = at[..] else {
+                    return Err("input 1 must hold one axis".into());
+                };
+                let flag = |name| int(node, name).unwrap_or(0) != 0;
+                let op = Op::CumSum {
+                    axis: axis(at, rank)? as u8,
+                    exclusive: flag("exclusive"),
+                    reverse: flag("reverse"),
+                };
+                self.emit(op, &[x])
+            }
+            "Tile" => self.tile(node),
+            "RMSNormalization" | "SimplifiedLayerNormalization" => {
+                let (x, scale) = (self.value(node, 0)?, self.value(node, 1)?);
+                let rank = self.builder.ty(x).rank();
+                if axis(int(node, "axis").unwrap_or(-1), rank)? + 1 != rank {
+                    return Err("normalisation over several axes is not supported".into());
+                }
+                let epsilon = attribute(node, "epsilon").map_or(1e-5f32, |a| a.f);
+                let epsilon = epsilon.to_bits();
+                self.emit(Op::RmsNorm { epsilon }, &[x, scale])
             }
             "LayerNormalization" => self.layer_norm(node),
             "MatMul" => {
@@ -225,7 +325,7 @@ impl Importer<'_> {
         }
     }
 
-    fn emit(&mut self, op: Op, operands: &[Value]) -> Results {
+    pub(super) fn emit(&mut self, op: Op, operands: &[Value]) -> Results {
         let wide = operands.iter().find_map(|v| self.wide.get(v).copied());
         let value = self.builder.op(op, operands).map_err(text)?;
         if let Some(kind) = wide.filter(|kind| kind.device() == self.builder.ty(value).element) {
@@ -234,7 +334,7 @@ impl Importer<'_> {
         one(value)
     }
 
-    fn known(&self, node: &NodeProto, index: usize) -> Result<Known, String> {
+    pub(super) fn known(&self, node: &NodeProto, index: usize) -> Result<Known, String> {
         match node.input.get(index).filter(|name| !name.is_empty()) {
             None => Err(format!("input {index} is missing")),
             Some(name) => match self.names.get(name) {
@@ -244,11 +344,11 @@ impl Importer<'_> {
         }
     }
 
-    fn has(&self, node: &NodeProto, index: usize) -> bool {
+    pub(super) fn has(&self, node: &NodeProto, index: usize) -> bool {
         node.input.get(index).is_some_and(|name| !name.is_empty())
     }
 
-    fn value(&mut self, node: &NodeProto, index: usize) -> Result<Value, String> {
+    pub(super) fn value(&mut self, node: &NodeProto, index: usize) -> Result<Value, String> {
         match self.known(node, index)? {
             Known::Value(value) => Ok(value),
             Known::Constant(constant) => {
@@ -272,14 +372,14 @@ impl Importer<'_> {
         }
     }
 
-    fn ints(&self, node: &NodeProto, index: usize) -> Result<Vec<i64>, String> {
+    pub(super) fn ints(&self, node: &NodeProto, index: usize) -> Result<Vec<i64>, String> {
         let constant = self.known_constant(node, index)?;
         constant
             .to_ints()
             .ok_or_else(|| format!("input {index} must be integers"))
     }
 
-    fn shape_of(&self, node: &NodeProto, index: usize) -> Result<Vec<u32>, String> {
+    pub(super) fn shape_of(&self, node: &NodeProto, index: usize) -> Result<Vec<u32>, String> {
         Ok(match self.known(node, index)? {
             Known::Constant(constant) => constant.shape,
             Known::Value(value) => self.builder.ty(value).shape.to_vec(),
@@ -287,21 +387,24 @@ impl Importer<'_> {
         })
     }
 
-    fn splat_like(
+    /// A tensor of rank 0.
+    pub(super) fn scalar(&mut self, value: f32, element: ScalarType) -> Result<Value, String> {
+        let op = Op::Constant {
+            element,
+            shape: Shape::new(),
+            data: bytes_of(value, element),
+        };
+        self.builder.op(op, &[]).map_err(text)
+    }
+
+    pub(super) fn splat_like(
         &mut self,
         like: Value,
         value: f32,
         element: ScalarType,
     ) -> Result<Value, String> {
         let shape = self.builder.ty(like).shape.clone();
-        let data = match element {
-            ScalarType::F32 => value.to_le_bytes().to_vec(),
-            ScalarType::F16 => half::f16::from_f32(value).to_le_bytes().to_vec(),
-            other => {
-                let wide = (value as i64).to_le_bytes();
-                wide[..other.bytes() as usize].to_vec()
-            }
-        };
+        let data = bytes_of(value, element);
         self.builder
             .op(
                 Op::Constant {
@@ -392,116 +495,6 @@ impl Importer<'_> {
         Ok(vec![Known::Constant(constant)])
     }
 
-    fn clip(&mut self, node: &NodeProto) -> Results {
-        let mut x = self.value(node, 0)?;
-        let element = self.builder.ty(x).element;
-        for (index, name, op) in [(1, "min", BinaryOp::Max), (2, "max", BinaryOp::Min)] {
-            let bound = match attribute(node, name) {
-                Some(attribute) => self.splat_like(x, attribute.f, element)?,
-                None if self.has(node, index) => self.value(node, index)?,
-                None => continue,
-            };
-            x = self.builder.binary(op, x, bound).map_err(text)?;
-        }
-        one(x)
-    }
-
-    fn layer_norm(&mut self, node: &NodeProto) -> Results {
-        if node.output.iter().skip(1).any(|name| !name.is_empty()) {
-            return Err("the optional outputs mean and deviation are not supported".into());
-        }
-        let x = self.value(node, 0)?;
-        let ty = self.builder.ty(x).clone();
-        let first = axis(int(node, "axis").unwrap_or(-1), ty.rank())?;
-        if first + 1 != ty.rank() {
-            return Err(
-                "normalisation over several axes is not supported; hint: reshape them to one"
-                    .into(),
-            );
-        }
-        let scale = self.value(node, 1)?;
-        let bias = if self.has(node, 2) {
-            self.value(node, 2)?
-        } else {
-            self.splat_like(scale, 0.0, ty.element)?
-        };
-        let epsilon = attribute(node, "epsilon")
-            .map_or(1e-5f32, |a| a.f)
-            .to_bits();
-        self.emit(Op::LayerNorm { epsilon }, &[x, scale, bias])
-    }
-
-    fn matmul(&mut self, x: Value, y: Value) -> Results {
-        let (a, b) = (self.builder.ty(x).clone(), self.builder.ty(y).clone());
-        if a.rank() == 0 || b.rank() == 0 {
-            return Err("a matrix product needs operands of rank 1 or more".into());
-        }
-        // Vectors become matrices with one row or column, which is dropped again.
-        let (mut x, mut y) = (x, y);
-        if a.rank() == 1 {
-            x = self
-                .builder
-                .op(Op::Reshape([1, a.shape[0]].into_iter().collect()), &[x])
-                .map_err(text)?;
-        }
-        if b.rank() == 1 {
-            y = self
-                .builder
-                .op(Op::Reshape([b.shape[0], 1].into_iter().collect()), &[y])
-                .map_err(text)?;
-        }
-        let value = self.builder.matmul(x, y).map_err(text)?;
-        if a.rank() > 1 && b.rank() > 1 {
-            return one(value);
-        }
-        let mut shape = self.builder.ty(value).shape.clone();
-        if b.rank() == 1 {
-            shape.pop();
-        }
-        if a.rank() == 1 {
-            let at = shape.len() - usize::from(b.rank() > 1);
-            shape.remove(at - usize::from(b.rank() == 1));
-        }
-        self.emit(Op::Reshape(shape), &[value])
-    }
-
-    fn gemm(&mut self, node: &NodeProto) -> Results {
-        let (x, y) = (self.value(node, 0)?, self.value(node, 1)?);
-        if self.builder.ty(x).rank() != 2 || self.builder.ty(y).rank() != 2 {
-            return Err("operands must be matrices".into());
-        }
-        let flag = |name| u8::from(int(node, name).unwrap_or(0) != 0);
-        let (left, right) = (1 - flag("transA"), flag("transB"));
-        let mut value = self
-            .builder
-            .dot(x, y, &[], &[], &[left], &[right])
-            .map_err(text)?;
-        let scale = |name| attribute(node, name).map_or(1.0, |a| a.f);
-        let element = self.builder.ty(value).element;
-        if scale("alpha") != 1.0 {
-            let alpha = self.splat_like(value, scale("alpha"), element)?;
-            value = self
-                .builder
-                .binary(BinaryOp::Mul, value, alpha)
-                .map_err(text)?;
-        }
-        if self.has(node, 2) && scale("beta") != 0.0 {
-            let mut bias = self.value(node, 2)?;
-            if scale("beta") != 1.0 {
-                let beta = self.splat_like(bias, scale("beta"), element)?;
-                bias = self
-                    .builder
-                    .binary(BinaryOp::Mul, bias, beta)
-                    .map_err(text)?;
-            }
-            value = self
-                .builder
-                .binary(BinaryOp::Add, value, bias)
-                .map_err(text)?;
-        }
-        one(value)
-    }
-
     fn cast(&mut self, node: &NodeProto) -> Results {
         let number = int(node, "to").ok_or("attribute `to` is missing")?;
         let kind = i32::try_from(number)
@@ -526,200 +519,24 @@ impl Importer<'_> {
             }
         }
     }
+}
 
-    fn gather(&mut self, node: &NodeProto) -> Results {
-        let shape = self.shape_of(node, 0)?;
-        let axis = axis(int(node, "axis").unwrap_or(0), shape.len())?;
-        if let (Known::Constant(table), Known::Constant(indices)) =
-            (self.known(node, 0)?, self.known(node, 1)?)
-            && let Some(folded) = fold::gather(&table, &indices, axis)
-        {
-            return Ok(vec![Known::Constant(folded)]);
+/// One element.
+fn bytes_of(value: f32, element: ScalarType) -> Vec<u8> {
+    match element {
+        ScalarType::F32 => value.to_le_bytes().to_vec(),
+        ScalarType::F16 => half::f16::from_f32(value).to_le_bytes().to_vec(),
+        other => {
+            let wide = (value as i64).to_le_bytes();
+            wide[..other.bytes() as usize].to_vec()
         }
-        let (table, mut indices) = (self.value(node, 0)?, self.value(node, 1)?);
-        if self.builder.ty(indices).element != ScalarType::I32 {
-            indices = self
-                .builder
-                .op(Op::Convert(ScalarType::I32), &[indices])
-                .map_err(text)?;
-        }
-        let wide = self.wide.get(&table).copied();
-        let value = self
-            .builder
-            .op(Op::Gather { axis: axis as u8 }, &[table, indices])
-            .map_err(text)?;
-        if let Some(kind) = wide {
-            self.note_width(value, kind);
-        }
-        one(value)
-    }
-
-    fn concat(&mut self, node: &NodeProto) -> Results {
-        let rank = self.shape_of(node, 0)?.len();
-        let axis = axis(
-            int(node, "axis").ok_or("attribute `axis` is missing")?,
-            rank,
-        )?;
-        let known: Vec<Known> = (0..node.input.len())
-            .map(|i| self.known(node, i))
-            .collect::<Result<_, _>>()?;
-        let constants: Vec<&Constant> = known
-            .iter()
-            .filter_map(|k| {
-                if let Known::Constant(c) = k {
-                    Some(c)
-                } else {
-                    None
-                }
-            })
-            .collect();
-        if constants.len() == known.len()
-            && let Some(folded) = fold::concat(&constants, axis)
-        {
-            return Ok(vec![Known::Constant(folded)]);
-        }
-        let values: Vec<Value> = (0..node.input.len())
-            .map(|i| self.value(node, i))
-            .collect::<Result<_, _>>()?;
-        self.emit(Op::Concat(axis as u8), &values)
-    }
-
-    fn slice(&mut self, node: &NodeProto) -> Results {
-        let shape = self.shape_of(node, 0)?;
-        let list = |index: usize, name: &str| -> Result<Option<Vec<i64>>, String> {
-            if let Some(attribute) = attribute(node, name) {
-                return Ok(Some(attribute.ints.clone()));
-            }
-            if self.has(node, index) {
-                self.ints(node, index).map(Some)
-            } else {
-                Ok(None)
-            }
-        };
-        let starts = list(1, "starts")?.ok_or("starts are missing")?;
-        let ends = list(2, "ends")?.ok_or("ends are missing")?;
-        let axes = list(3, "axes")?.unwrap_or_else(|| (0..starts.len() as i64).collect());
-        let steps = list(4, "steps")?.unwrap_or_else(|| vec![1; starts.len()]);
-        if [ends.len(), axes.len(), steps.len()]
-            .iter()
-            .any(|&n| n != starts.len())
-        {
-            return Err("starts, ends, axes and steps have different lengths".into());
-        }
-        let mut bounds: Vec<(i64, i64, i64)> =
-            shape.iter().map(|&extent| (0, extent as i64, 1)).collect();
-        for i in 0..starts.len() {
-            let at = axis(axes[i], shape.len())?;
-            bounds[at] = slice_bounds(starts[i], ends[i], steps[i], shape[at] as i64)?;
-        }
-        if let Known::Constant(data) = self.known(node, 0)?
-            && let [(start, end, step)] = bounds[..]
-            && let Some(folded) = fold::slice(&data, start, end, step)
-        {
-            return Ok(vec![Known::Constant(folded)]);
-        }
-        let x = self.value(node, 0)?;
-        let size = |&(start, end, step): &(i64, i64, i64)| {
-            let span = if step > 0 { end - start } else { start - end };
-            (span.max(0) as u64).div_ceil(step.unsigned_abs()) as u32
-        };
-        let op = Op::Slice {
-            starts: bounds.iter().map(|b| b.0.max(0) as u32).collect(),
-            sizes: bounds.iter().map(size).collect(),
-            strides: bounds.iter().map(|b| b.2 as i32).collect(),
-        };
-        self.emit(op, &[x])
-    }
-
-    fn split(&mut self, node: &NodeProto) -> Results {
-        let x = self.value(node, 0)?;
-        let shape = self.builder.ty(x).shape.clone();
-        let at = axis(int(node, "axis").unwrap_or(0), shape.len())?;
-        let extent = shape[at];
-        let parts = match attribute(node, "split") {
-            Some(split) => extents(&split.ints)?,
-            None if self.has(node, 1) => extents(&self.ints(node, 1)?)?,
-            None => {
-                let count = node.output.len().max(1) as u32;
-                let each = extent.div_ceil(count);
-                (0..count)
-                    .map(|i| each.min(extent.saturating_sub(i * each)))
-                    .collect()
-            }
-        };
-        if parts.iter().map(|&n| n as u64).sum::<u64>() != extent as u64 {
-            return Err(format!("parts {parts:?} do not add up to {extent}"));
-        }
-        let mut results = Vec::new();
-        let mut start = 0;
-        for part in parts {
-            let mut starts = Shape::from_elem(0, shape.len());
-            let mut sizes = shape.clone();
-            starts[at] = start;
-            sizes[at] = part;
-            let strides = shape.iter().map(|_| 1).collect();
-            results.extend(self.emit(
-                Op::Slice {
-                    starts,
-                    sizes,
-                    strides,
-                },
-                &[x],
-            )?);
-            start += part;
-        }
-        Ok(results)
-    }
-
-    fn reshape(&mut self, node: &NodeProto) -> Results {
-        let shape = self.shape_of(node, 0)?;
-        let target: Vec<u32> = match node.op_type.as_str() {
-            "Reshape" => {
-                let zero_is_zero = int(node, "allowzero").unwrap_or(0) != 0;
-                reshape_target(&shape, &self.ints(node, 1)?, zero_is_zero)?
-            }
-            "Flatten" => {
-                let value = int(node, "axis").unwrap_or(1);
-                let at = if value == shape.len() as i64 {
-                    shape.len()
-                } else {
-                    axis(value, shape.len())?
-                };
-                let product = |part: &[u32]| part.iter().product::<u32>();
-                vec![product(&shape[..at]), product(&shape[at..])]
-            }
-            name => {
-                let named = match attribute(node, "axes") {
-                    Some(axes) => Some(axes.ints.clone()),
-                    None if self.has(node, 1) => Some(self.ints(node, 1)?),
-                    None => None,
-                };
-                if name == "Squeeze" {
-                    squeeze(&shape, named.as_deref())?
-                } else {
-                    unsqueeze(&shape, &named.ok_or("axes are missing")?)?
-                }
-            }
-        };
-        let count = |shape: &[u32]| shape.iter().map(|&e| e as u64).product::<u64>();
-        if count(&shape) != count(&target) {
-            return Err(format!("{shape:?} cannot become {target:?}"));
-        }
-        if let Known::Constant(constant) = self.known(node, 0)? {
-            return Ok(vec![Known::Constant(Constant {
-                shape: target,
-                ..constant
-            })]);
-        }
-        let x = self.value(node, 0)?;
-        self.emit(Op::Reshape(target.into_iter().collect()), &[x])
     }
 }
 
-fn one(value: Value) -> Results {
+pub(super) fn one(value: Value) -> Results {
     Ok(vec![Known::Value(value)])
 }
 
-fn text(error: ipucc_tensor::TypeError) -> String {
+pub(super) fn text(error: ipucc_tensor::TypeError) -> String {
     error.to_string()
 }
