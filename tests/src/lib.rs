@@ -1,1 +1,3 @@
-//! tests
+//! What integration tests share: random models.
+
+pub mod random_graph;

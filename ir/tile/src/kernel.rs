@@ -189,7 +189,7 @@ pub struct CopyDim {
 /// Copies `bytes` contiguous bytes for every point of `dims` (outermost first).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Copy {
-    /// Contiguous bytes of one piece: 2, 4 or a multiple of 8.
+    /// Contiguous bytes of one piece: 2, 4 or a multiple of 8; then both buffers begin at multiples of 8.
     pub bytes: u32,
     /// Repetitions.
     pub dims: SmallVec<[CopyDim; 4]>,

@@ -245,15 +245,28 @@ pub fn local_calls(
                 count += 1;
             }
             let (from, to) = steps.unwrap_or((0, 0));
-            let kernel = Kernel::Copy(Copy {
-                bytes: first.words * 4,
-                dims: [CopyDim {
-                    count: count as u32,
-                    source_bytes: from as i32 * 4,
-                    destination_bytes: to as i32 * 4,
-                }]
-                .into_iter()
-                .collect(),
+            let pieces = CopyDim {
+                count: count as u32,
+                source_bytes: from as i32 * 4,
+                destination_bytes: to as i32 * 4,
+            };
+            // Pieces of double words must begin at multiples of 8 bytes.
+            let aligned = (first.source | first.destination) & 1 == 0;
+            let kernel = Kernel::Copy(if aligned {
+                Copy {
+                    bytes: first.words * 4,
+                    dims: [pieces].into_iter().collect(),
+                }
+            } else {
+                let word = CopyDim {
+                    count: first.words,
+                    source_bytes: 4,
+                    destination_bytes: 4,
+                };
+                Copy {
+                    bytes: 4,
+                    dims: [pieces, word].into_iter().collect(),
+                }
             });
             let operand = |value, word: u32| Operand {
                 value,

@@ -126,6 +126,10 @@ impl Planner<'_> {
             root = self.function.insts[*inst].operands[0];
         }
         let source = self.materialize(root, at)?;
+        // Only without views do equal places hold equal elements.
+        if views.is_empty() && self.stands(source, &place) {
+            return Ok(source);
+        }
         let function = self.function;
         let map = move |index: &[u32]| {
             views.iter().fold(Shape::from(index), |index, &view| {
@@ -151,6 +155,19 @@ impl Planner<'_> {
         )
     }
 
+    /// True if a value stands as `place` says.
+    fn stands(&self, value: Value, place: &Place) -> bool {
+        let data = &self.program.values[value];
+        let padded = || {
+            let mut shards = data.shards();
+            shards.any(|shard| has_padding(data, &shard.extents()))
+        };
+        data.distribution == place.distribution
+            && data.layout == place.layout
+            && data.memory == place.memory
+            && (data.padding == place.padding || place.padding == Padding::Anything || !padded())
+    }
+
     /// A tile value of this type, distribution and layout from another: `map` gives the source's
     /// index of every index of the new value.
     pub(super) fn moved(
@@ -161,19 +178,6 @@ impl Planner<'_> {
         place: Place,
         map: &dyn Fn(&[u32]) -> Shape,
     ) -> Result<Value, String> {
-        let data = &self.program.values[source];
-        let same = data.shape == ty.shape
-            && data.distribution == place.distribution
-            && data.layout == place.layout
-            && data.memory == place.memory
-            && (data.padding == place.padding
-                || place.padding == Padding::Anything
-                || !data
-                    .shards()
-                    .any(|shard| has_padding(data, &shard.extents())));
-        if same {
-            return Ok(source);
-        }
         let target = self.add_value(name.clone(), ty, place, Role::Temporary);
         self.clear_padding(target, &name);
         let (moved, local) =

@@ -184,15 +184,18 @@ pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
         Op::Attention { scale, .. } if u > 0.0 => attention(*scale, operands, result, u),
         Op::Unary(_) => own(4.0),
         Op::Binary(_) | Op::Clamp | Op::Convert(_) => own(1.0),
-        Op::Gelu { .. } | Op::Softmax(_) => own(16.0),
-        Op::LayerNorm { .. } | Op::RmsNorm { .. } => {
-            let n = *operands[0].ty.shape.last().unwrap_or(&1) as f32;
-            let most = values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-            values
-                .iter()
-                .map(|v| 6.0 * n.sqrt() * u * (v.abs() + most / n.sqrt()))
+        Op::Gelu { .. } => {
+            // `x / 2 + x / 2 * f(x)`: what is rounded is as large as x / 2, also where the sum is
+            // small because f is near -1.
+            let x = operands[0].to_floats();
+            x.iter()
+                .zip(&values)
+                .map(|(x, y)| 6.0 * 3.0 * u * (x * x / 2.0 + y * y).sqrt())
                 .collect()
         }
+        Op::Softmax(_) => own(16.0),
+        Op::LayerNorm { epsilon } => norm(operands, result, *epsilon, true),
+        Op::RmsNorm { epsilon } => norm(operands, result, *epsilon, false),
         Op::Reduce {
             kind: ReduceKind::Prod,
             axes,
@@ -206,6 +209,43 @@ pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
         }
         _ => vec![0.0; values.len()],
     }
+}
+
+/// Normalisation over rows of n elements. The mean's roundings are of the size of the elements
+/// (root of their mean square) and are divided by the deviation like the elements themselves: a row
+/// of nearly equal elements loses what they have in common. The sum of squares, its root, the
+/// products and the bias round what they make.
+fn norm(operands: &[&Tensor], result: &Tensor, epsilon: u32, centred: bool) -> Vec<f32> {
+    let u = unit(result.ty.element);
+    let columns = result.ty.shape.last().map_or(1, |&extent| extent as usize);
+    let n = columns.max(1) as f32;
+    let (x, scale) = (operands[0].to_floats(), operands[1].to_floats());
+    let bias = operands.get(2).map(|bias| bias.to_floats());
+    let values = result.to_floats();
+    let mut out = Vec::with_capacity(values.len());
+    for (row, x) in x.chunks(columns.max(1)).enumerate() {
+        let mean = if centred {
+            x.iter().sum::<f32>() / n
+        } else {
+            0.0
+        };
+        let square = x.iter().map(|v| v * v).sum::<f32>() / n;
+        let spread = x.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / n;
+        let deviation = (spread + f32::from_bits(epsilon)).sqrt();
+        for column in 0..x.len() {
+            let shift = bias.as_ref().map_or(0.0, |bias| bias[column]);
+            let value = values[row * columns + column];
+            let common = if centred {
+                scale[column] / deviation * square.sqrt()
+            } else {
+                0.0
+            };
+            let scaled = value - shift;
+            let magnitudes = common * common + scaled * scaled + shift * shift + value * value;
+            out.push(6.0 * n.sqrt() * u * magnitudes.sqrt());
+        }
+    }
+    out
 }
 
 /// Attention: a rounding of a score moves its weight by as much relative to it as the score moves,
