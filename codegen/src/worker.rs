@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 /// The address of a pace access that does not move: stride field of `$mzero`.
 pub const STAY: u32 = 1;
 
+/// Largest immediate count of `rpt`.
+const MOST_PASSES: u32 = 4095;
+
 /// A straight-line piece of worker code with counted loops.
 #[derive(Clone, Debug, Default)]
 pub struct Worker {
@@ -76,17 +79,15 @@ impl Worker {
             self.words().is_multiple_of(2),
             "a rpt body must start at a multiple of 8"
         );
-        // Counts above the 12-bit immediate go through a register.
-        if count < 4096 {
-            self.bundle(format!("rpt {count}, ((8f - 7f) / 8) - 1"), "");
-        } else {
-            let _ = writeln!(self.text, "        setzi $m10, {count}");
-            self.solo("nop");
-            self.turns += 1;
-            self.bundle("rpt $m10, ((8f - 7f) / 8) - 1", "");
+        // The immediate has 12 bits: long loops are several, so that no register is needed.
+        let mut left = count;
+        while left > 0 {
+            let passes = left.min(MOST_PASSES);
+            left -= passes;
+            self.bundle(format!("rpt {passes}, ((8f - 7f) / 8) - 1"), "");
+            let _ = writeln!(self.text, "7:\n{}8:", inner.text);
+            self.turns += u64::from(passes) * inner.turns;
         }
-        let _ = writeln!(self.text, "7:\n{}8:", inner.text);
-        self.turns += u64::from(count) * inner.turns;
     }
 
     /// Code that begins at `label` and runs `count` times by its own branch. The caller has made

@@ -109,6 +109,60 @@ fn copy(bytes: u32) -> u64 {
     bench.run().cycles
 }
 
+/// A copy of single elements over (count, source stride, destination stride).
+fn rearrange(element: ScalarType, dims: &[(u32, u32, u32)]) -> u64 {
+    let count: u32 = dims.iter().map(|d| d.0).product();
+    let x = Random(4).values(count, element, 1.0);
+    let mut bench = Bench::new();
+    let vx = bench.input("x", element, &[count], flat(), &x);
+    let vy = bench.output(element, &[count], flat());
+    let bytes = element.bytes();
+    let dim = |&(count, from, to): &(u32, u32, u32)| CopyDim {
+        count,
+        source_bytes: (from * bytes) as i32,
+        destination_bytes: (to * bytes) as i32,
+    };
+    let copy = Copy {
+        bytes,
+        dims: dims.iter().map(dim).collect(),
+    };
+    bench.call(Kernel::Copy(copy), &[vx, vy]);
+    bench.run().cycles
+}
+
+/// `n` rows of 64 elements, transposed.
+fn transpose(element: ScalarType, n: u32) -> u64 {
+    rearrange(element, &[(n, 64, 1), (64, 1, n)])
+}
+
+/// `n` rows of 64 elements to panels of the left operand.
+fn pack(element: ScalarType, n: u32) -> u64 {
+    let panel = 32 / element.bytes();
+    rearrange(
+        element,
+        &[
+            (n, 64, panel),
+            (64 / panel, panel, n * panel),
+            (panel, 1, 1),
+        ],
+    )
+}
+
+/// [k = n][64 columns] to panels of the right operand, which run along k.
+fn transposed_pack(element: ScalarType, n: u32) -> u64 {
+    let panel = 32 / element.bytes();
+    let panels = n / panel;
+    rearrange(
+        element,
+        &[
+            (panels, panel * 64, 16 * panel),
+            (panel, 64, 1),
+            (4, 16, panels * 16 * panel),
+            (16, 1, panel),
+        ],
+    )
+}
+
 /// Conversion of halves to f8.
 fn cast(count: u32) -> u64 {
     let x = Random(7).values(count, F16, 2.0);
@@ -236,6 +290,20 @@ fn cycles_per_element() {
             slope(|n| rows(rms, F16, 6, n), 768, 6),
             4.5,
         ),
+        ("f16 transpose", slope(|n| transpose(F16, n), 96, 64), 0.36),
+        ("f32 transpose", slope(|n| transpose(F32, n), 96, 64), 0.75),
+        (
+            "f16 transposed pack",
+            slope(|n| transposed_pack(F16, n), 96, 64),
+            0.36,
+        ),
+        (
+            "f32 transposed pack",
+            slope(|n| transposed_pack(F32, n), 96, 64),
+            0.75,
+        ),
+        ("f16 row to panels", slope(|n| pack(F16, n), 96, 64), 1.25),
+        ("f32 row to panels", slope(|n| pack(F32, n), 96, 64), 1.25),
         ("copy, 4 bytes", slope(|n| copy(4 * n), 4608, 1), 0.5),
         ("f16 to f8", slope(cast, 4608, 1), 0.25),
         ("fill, 4 bytes", slope(fill, 4608, 1), 0.5),

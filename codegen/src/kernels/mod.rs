@@ -7,6 +7,7 @@ mod dot;
 mod fill;
 mod gather;
 mod map;
+mod nest;
 mod rows;
 
 use crate::timeline::kernel_cycles;
