@@ -6,7 +6,7 @@ use ipucc::model::{Options, compile};
 use ipucc::{check, host};
 use ipucc_chip::Chip;
 use ipucc_runtime::Session;
-use ipucc_tensor::text;
+use ipucc_tensor::{Module, text};
 use rayon::prelude::*;
 use tests::random_graph::{Operations, random_graph};
 
@@ -22,13 +22,16 @@ enum Fate {
 }
 
 fn fate(seed: u64, operations: Operations) -> Fate {
-    let module = random_graph(seed, operations);
     let tiles = TILES[seed as usize % TILES.len()];
+    judge(&random_graph(seed, operations), tiles, seed)
+}
+
+fn judge(module: &Module, tiles: u16, seed: u64) -> Fate {
     let options = Options {
         observe: true,
         ..Options::new(Chip::first(tiles).expect("tiles"))
     };
-    let model = match compile(&module, &options) {
+    let model = match compile(module, &options) {
         Ok(model) => model,
         Err(reason) => return Fate::Refused(reason),
     };
@@ -60,10 +63,10 @@ fn fate(seed: u64, operations: Operations) -> Fate {
         all.entry(port.name.clone())
             .or_insert_with(|| host::random(port.host, shape, seed));
     }
-    let tensors = check::tensors(&module, &all).expect("inputs");
+    let tensors = check::tensors(module, &all).expect("inputs");
     let operations =
         check::operations(&model.module, &tensors, &outcome.observed).expect("evaluates");
-    let outputs = check::outputs(&module, &tensors, &outcome.outputs).expect("evaluates");
+    let outputs = check::outputs(module, &tensors, &outcome.outputs).expect("evaluates");
     match operations.iter().chain(&outputs).find(|v| !v.ok) {
         Some(verdict) => Fate::Wrong(format!("{verdict:?}")),
         None => Fate::Right,
@@ -118,6 +121,24 @@ fn models_that_were_wrong_stay_right() {
         25, 56, 60, 64, 97, 577, 814, 1254, 1336, 1510, 2200, 2865, 2909,
     ];
     run(seeds.to_vec(), Operations::Planned, seeds.len());
+}
+
+#[test]
+fn results_may_be_parameters_and_may_be_returned_twice() {
+    let text = "module {
+  func @main(%x: tensor<5x6xf32>, %z: tensor<8xf16>) -> (%a: tensor<5x6xf32>, %b: tensor<5x6xf32>, %c: tensor<5x6xf32>, %d: tensor<8xf16>) {
+    %y = neg %x : tensor<5x6xf32>
+    return %y, %y, %x, %z
+  }
+}
+";
+    let module = text::parse(text).expect("parses");
+    for tiles in [1, 4, 64] {
+        match judge(&module, tiles, 1) {
+            Fate::Right => {}
+            Fate::Refused(reason) | Fate::Wrong(reason) => panic!("{tiles} tiles: {reason}"),
+        }
+    }
 }
 
 #[test]

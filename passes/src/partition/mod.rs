@@ -222,21 +222,19 @@ impl Planner<'_> {
     fn results(&mut self) -> Result<(), PlanError> {
         let ports = self.function.results.clone();
         for port in ports {
-            let Some(inst) = self.function.def(port.value) else {
-                return Err(PlanError {
+            let value = match self.function.def(port.value) {
+                Some(inst) => self.materialize(port.value, inst)?,
+                None => self.parameter(port.value).ok_or_else(|| PlanError {
                     place: format!("result `{}`", port.name),
-                    message: "is a parameter; a program that computes nothing is not supported"
-                        .into(),
-                });
+                    message: "has no definition".into(),
+                })?,
             };
-            let value = self.materialize(port.value, inst)?;
+            // What the host writes, or what is a result already, is copied for this result.
+            let value = match self.program.values[value].role {
+                Role::Temporary => value,
+                _ => self.copied(value, &port)?,
+            };
             let data = &mut self.program.values[value];
-            if data.role != Role::Temporary {
-                return Err(PlanError {
-                    place: format!("result `{}`", port.name),
-                    message: "is returned twice; hint: return it once".into(),
-                });
-            }
             data.role = Role::Output(port.name.clone());
             let shape = data.shape.clone();
             let binding = Binding {

@@ -3,7 +3,7 @@
 use super::{Home, PlanError, Planner, TensorValue, row_layout};
 use indexmap::IndexMap;
 use ipucc_chip::LogicalTile;
-use ipucc_tensor::{Builder, Inst, Module, Op, TensorType};
+use ipucc_tensor::{Builder, Inst, Module, Op, Port, TensorType};
 use ipucc_tile::kernel::{Fill, Kernel};
 use ipucc_tile::transfers::{local_calls, transfer};
 use ipucc_tile::{
@@ -80,6 +80,53 @@ impl Planner<'_> {
         })
     }
 
+    /// A parameter that nothing has placed yet, written by the host where `place` says.
+    fn placed_by_host(&mut self, index: usize, place: Place) -> Value {
+        let port = &self.function.params[index];
+        let ty = self.function.ty(port.value);
+        let role = Role::Input(port.name.clone());
+        let placed = self.add_value(self.name_of(port.value), ty, place, role);
+        let binding = Binding {
+            value: placed,
+            host: port.host,
+            shape: ty.shape.clone(),
+        };
+        self.program.inputs.insert(port.name.clone(), binding);
+        self.homes.insert(port.value, Home::Tiles(placed));
+        placed
+    }
+
+    /// A parameter on tiles, spread if nothing has placed it; `None` if it is none.
+    pub(super) fn parameter(&mut self, value: TensorValue) -> Option<Value> {
+        match self.homes.get(&value)? {
+            Home::Tiles(placed) => Some(*placed),
+            Home::Param(index) => {
+                let place = self.spread_place(&self.function.ty(value).shape);
+                Some(self.placed_by_host(*index, place))
+            }
+            Home::Lazy(_) => None,
+        }
+    }
+
+    /// A copy of a value where it stands, for a result of its own.
+    pub(super) fn copied(&mut self, value: Value, port: &Port) -> Result<Value, PlanError> {
+        let data = &self.program.values[value];
+        let place = Place {
+            distribution: data.distribution.clone(),
+            layout: data.layout.clone(),
+            memory: data.memory,
+            padding: Padding::Anything,
+        };
+        let ty = TensorType::new(data.element, data.shape.iter().copied());
+        let copy = self.moved(value, port.name.clone(), &ty, place, &|index| {
+            Shape::from(index)
+        });
+        copy.map_err(|message| PlanError {
+            place: format!("result `{}`", port.name),
+            message,
+        })
+    }
+
     /// A tensor value with this distribution and layout: placed by the host or the loader if
     /// nothing holds it yet, moved by an exchange otherwise.
     pub(super) fn bring(
@@ -91,20 +138,7 @@ impl Planner<'_> {
         let ty = self.function.ty(value).clone();
         let name = self.name_of(value);
         match self.homes.get(&value).cloned() {
-            Some(Home::Param(index)) => {
-                let port = &self.function.params[index];
-                let role = Role::Input(port.name.clone());
-                let placed = self.add_value(name, &ty, place, role);
-                let host = port.host;
-                let binding = Binding {
-                    value: placed,
-                    host,
-                    shape: ty.shape.clone(),
-                };
-                self.program.inputs.insert(port.name.clone(), binding);
-                self.homes.insert(value, Home::Tiles(placed));
-                return Ok(placed);
-            }
+            Some(Home::Param(index)) => return Ok(self.placed_by_host(index, place)),
             Some(Home::Lazy(inst)) => {
                 if let Some(program) = self.weight_program(value, inst) {
                     let stored = format!("{name}.{}", self.program.weights.len());
