@@ -90,6 +90,18 @@ impl Worker {
         }
     }
 
+    /// A `rpt` of as many passes as `$m(register)` says (its low 16 bits); the caller adds the time
+    /// of the passes ([`Worker::pass_time`]). Words before it must be even.
+    pub fn repeat_by(&mut self, register: u32, inner: &Worker) {
+        self.bundle(format!("rpt $m{register}, ((8f - 7f) / 8) - 1"), "");
+        let _ = writeln!(self.text, "7:\n{}8:", inner.text);
+    }
+
+    /// Turns that pass in loops whose counts are in registers.
+    pub fn pass_time(&mut self, turns: u64) {
+        self.turns += turns;
+    }
+
     /// Code that begins at `label` and runs `count` times by its own branch. The caller has made
     /// the number of words before it even.
     pub fn looped(&mut self, body: &Worker, count: u32, label: &str) {

@@ -1,14 +1,17 @@
 //! The kernels: one type per family, each yielding what it needs, its code and its time.
 
+mod arg;
 mod cast;
 mod columns;
 mod copy;
 mod dot;
 mod fill;
 mod gather;
+mod general;
 mod map;
 mod nest;
 mod rows;
+mod scan;
 
 use crate::timeline::kernel_cycles;
 use ipucc_chip::{Assumptions, memory};
@@ -111,6 +114,9 @@ pub fn generate_with(
         Kernel::RmsNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, false, assumptions)?,
         Kernel::Copy(copy) => copy::generate(copy, relaxed)?,
         Kernel::Gather(gather) => gather::generate(gather)?,
+        Kernel::ArgReduce(arg) => arg::reduce(arg)?,
+        Kernel::TopK(top) => arg::top_k(top)?,
+        Kernel::Scan(scan) => scan::generate(scan)?,
         other => {
             return Err(NoKernel {
                 what: format!("{other:?}"),

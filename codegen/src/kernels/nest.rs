@@ -169,7 +169,7 @@ impl Nest {
                     inside = (inner, u64::from(dims[0].count) * pass);
                 }
             }
-            let _ = write!(text, "{}{}        exitz $mzero\n", path.text(), inside.0);
+            let _ = writeln!(text, "{}{}        exitz $mzero", path.text(), inside.0);
             turns.push(head.turns() + path.turns() + inside.1 + 1);
         }
         let turns = std::array::from_fn(|w| {

@@ -495,11 +495,12 @@ pub(super) fn normalise(
 
 /// A reduction.
 pub(super) fn reduce(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKernel> {
-    if reduce.inner == 1 {
+    let fast = if reduce.inner == 1 {
         innermost(reduce, assumptions)
     } else {
         super::columns::reduce(reduce)
-    }
+    };
+    fast.or_else(|_| super::general::reduce(reduce))
 }
 
 /// A reduction of the innermost axis.

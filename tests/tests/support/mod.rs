@@ -71,6 +71,8 @@ fn encode(values: &[f64], element: ScalarType) -> Vec<u8> {
             ScalarType::F16 => f16::from_f64(v).to_le_bytes().to_vec(),
             ScalarType::F32 => (v as f32).to_le_bytes().to_vec(),
             ScalarType::I32 => (v as i32).to_le_bytes().to_vec(),
+            ScalarType::I8 => vec![v as i8 as u8],
+            ScalarType::U8 | ScalarType::I1 => vec![v as u8],
             ScalarType::F8E4M3 | ScalarType::F8E5M2 => vec![encode_f8(v, element)],
             other => panic!("no encoder of {other}"),
         })
@@ -130,6 +132,14 @@ fn decode(bytes: &[u8], element: ScalarType) -> Vec<f64> {
         ScalarType::F8E4M3 | ScalarType::F8E5M2 => {
             bytes.iter().map(|&code| decode_f8(code, element)).collect()
         }
+        ScalarType::I32 => bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|c| f64::from(i32::from_le_bytes(*c)))
+            .collect(),
+        ScalarType::I8 => bytes.iter().map(|&b| f64::from(b as i8)).collect(),
+        ScalarType::U8 | ScalarType::I1 => bytes.iter().map(|&b| f64::from(b)).collect(),
         other => panic!("no decoder of {other}"),
     }
 }
@@ -143,8 +153,10 @@ pub struct Bench {
 
 /// What a run gave.
 pub struct Outcome {
-    /// The output.
+    /// The output `y`.
     pub values: Vec<f64>,
+    /// The other outputs, in the order of their making.
+    pub others: Vec<Vec<f64>>,
     /// Cycles of the whole program.
     pub cycles: u64,
 }
@@ -229,17 +241,30 @@ impl Bench {
     }
 
     pub fn output(&mut self, element: ScalarType, shape: &[u32], layout: Layout) -> Value {
-        let value = self.value("y", element, shape, layout, Role::Output("y".into()));
-        let host = HostType::Device(element);
-        self.program.outputs.insert(
-            "y".into(),
-            Binding {
-                value,
-                host,
-                shape: shape.into(),
-            },
-        );
+        self.named_output("y", element, shape, layout)
+    }
+
+    pub fn named_output(
+        &mut self,
+        name: &str,
+        element: ScalarType,
+        shape: &[u32],
+        layout: Layout,
+    ) -> Value {
+        let value = self.value(name, element, shape, layout, Role::Output(name.into()));
+        let binding = Binding {
+            value,
+            host: HostType::Device(element),
+            shape: shape.into(),
+        };
+        self.program.outputs.insert(name.into(), binding);
         value
+    }
+
+    /// A buffer that a kernel uses for itself.
+    pub fn scratch(&mut self, element: ScalarType, elements: u32) -> Value {
+        let name = format!("scratch{}", self.program.values.len());
+        self.value(&name, element, &[elements], Layout::row(1), Role::Temporary)
     }
 
     pub fn call(&mut self, kernel: Kernel, operands: &[Value]) {
@@ -290,7 +315,12 @@ impl Bench {
             .values()
             .map(|data| (data.name.clone(), data.shard_bytes(&data.shape)))
             .collect();
-        let element = self.program.values.values().last().expect("output").element;
+        let outputs: Vec<(String, ScalarType)> = self
+            .program
+            .outputs
+            .iter()
+            .map(|(name, binding)| (name.clone(), self.program.values[binding.value].element))
+            .collect();
         let options = Options {
             assumptions: assumptions.clone(),
             ..Options::default()
@@ -300,7 +330,9 @@ impl Bench {
         let first = addresses.len() - values.len();
         let mut free: Vec<(u32, u32)> = Vec::new();
         for ((name, bytes), &address) in values.iter().zip(&addresses[first..]) {
-            if name == "y" || self.inputs.contains_key(name) {
+            let scratch = name.starts_with("scratch");
+            let output = outputs.iter().any(|(output, _)| output == name);
+            if scratch || output || self.inputs.contains_key(name) {
                 free.push((address, address + bytes));
             }
         }
@@ -326,8 +358,14 @@ impl Bench {
             assert!(b == a || inside, "byte {address:#x} has changed");
         }
         assert_eq!(predicted, outcome.cycles, "predicted and simulated cycles");
+        let mut values = IndexMap::new();
+        for (name, element) in outputs {
+            let bytes = &outcome.outputs[&name].bytes;
+            values.insert(name, decode(bytes, element));
+        }
         Outcome {
-            values: decode(&outcome.outputs["y"].bytes, element),
+            values: values.shift_remove("y").unwrap_or_default(),
+            others: values.into_values().collect(),
             cycles: outcome.cycles,
         }
     }
@@ -355,6 +393,12 @@ pub fn padded(pitch: u32) -> Layout {
         kind: LayoutKind::Row { pitch },
         order: smallvec![0, 1],
     }
+}
+
+/// Bound of a result (design 4): `n` roundings of unit `u`, `r` the root of the sum of the squares
+/// of what is rounded.
+pub fn bound(n: f64, u: f64, r: f64) -> f64 {
+    6.0 * n.sqrt() * u * r
 }
 
 /// Asserts that two values differ by at most `bound`, with a message that shows both.
