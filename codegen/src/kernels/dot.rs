@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 const ENGINES: u32 = 3;
 
 /// What differs between the formats of the matrix unit.
+#[derive(Clone, Copy)]
 struct Format {
     mnemonic: &'static str,
     /// Steps of one row, and their phases.
@@ -30,7 +31,7 @@ struct Format {
 }
 
 impl Format {
-    fn of(dot: &Dot) -> Option<Format> {
+    fn of(input: ScalarType, partials: ScalarType) -> Option<Format> {
         let four = |mnemonic, columns| Format {
             columns,
             mnemonic,
@@ -39,7 +40,7 @@ impl Format {
             per_atom: 1,
             engine_shift: 2,
         };
-        Some(match (dot.input, dot.partials) {
+        Some(match (input, partials) {
             (ScalarType::F32, ScalarType::F32) => Format {
                 mnemonic: "f32sisov2amp",
                 steps: 8,
@@ -68,7 +69,7 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
         ),
         reason: reason.into(),
     };
-    let Some(format) = Format::of(dot) else {
+    let Some(format) = Format::of(dot.input, dot.partials) else {
         return Err(no(
             "supported are f32 with f32, f16 with f16 or f32, and f8 with f16 partials",
         ));
@@ -92,22 +93,8 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
         ));
     }
 
-    let mut text = String::from("        .text\n");
-    let start = start_code(&mut text, dot, &format);
-    let mut turns = [[0; 6]; 2];
-    // The first launch falls from the start into its entry.
-    for first in [!dot.accumulate, dot.accumulate] {
-        let index = usize::from(!first);
-        if !first && k_panels == 1 && !dot.accumulate || first && dot.accumulate {
-            continue;
-        }
-        let entry = if first { "dot_first" } else { "dot_add" };
-        let _ = write!(
-            text,
-            "        .globl {entry}\n        .p2align 3\n{entry}:\n"
-        );
-        turns[index] = entry_code(&mut text, dot, first, index, &format);
-    }
+    let needed = [!dot.accumulate, dot.accumulate || k_panels > 1];
+    let streams = Streams::new(dot.m, format, needed);
 
     let columns = u32::from(format.columns);
     let passes = 16 / columns;
@@ -122,30 +109,22 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
                 }
                 let first = k == 0 && !dot.accumulate;
                 let offset = (n * k_panels + k) * 512 + pass * 512 / passes;
-                let mut turns = turns[usize::from(!first)];
-                let mut entry = if first { "dot_first" } else { "dot_add" };
-                if launches.is_empty() {
-                    entry = "dot_start";
-                    turns = turns.map(|turns| turns + start);
-                }
+                let weights = if next == Some(offset) {
+                    Weights::Next
+                } else {
+                    Weights::From(1, offset)
+                };
+                let operands = [
+                    (0, (u64::from(k) * a_panel) as u32),
+                    (2, (u64::from(panel) * c_panel) as u32),
+                ];
                 launches.push(Launch {
-                    entry,
-                    record: vec![
-                        Word::Operand(0, (u64::from(k) * a_panel) as u32),
-                        Word::Operand(2, (u64::from(panel) * c_panel) as u32),
-                    ],
-                    turns,
-                    weights: if next == Some(offset) {
-                        Weights::Next
-                    } else {
-                        Weights::From(1, offset)
-                    },
-                    columns: format.columns,
                     format: match dot.input {
                         // Formats of weights and inputs (`isa/amp.md` 12.1).
                         ScalarType::F8E4M3 => 3,
                         _ => 0,
                     },
+                    ..streams.launch(first, launches.is_empty(), operands, weights)
                 });
                 next = Some(offset + 512 / passes);
             }
@@ -168,8 +147,82 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
             ..interleaved(0b001)
         },
     ];
-    Ok((text, launches, needs))
+    Ok((streams.text, launches, needs))
 }
+
+/// The code of a product's launches for some number of rows: one entry for panels that overwrite,
+/// one for panels that accumulate, each with a start before it for the first launch of a sequence.
+pub(super) struct Streams {
+    pub(super) text: String,
+    columns: u8,
+    start: u64,
+    turns: [[u64; 6]; 2],
+}
+
+impl Streams {
+    /// Streams of a type with its own partials, if the matrix unit has it.
+    pub(super) fn of(rows: u32, element: ScalarType) -> Option<Streams> {
+        Some(Streams::new(rows, Format::of(element, element)?, [true; 2]))
+    }
+
+    /// `needed`: the overwriting entry, the accumulating one.
+    fn new(rows: u32, format: Format, needed: [bool; 2]) -> Streams {
+        let mut text = String::from("        .text\n");
+        let mut turns = [[0; 6]; 2];
+        let mut start = 0;
+        let mut started = false;
+        for first in [true, false] {
+            let index = usize::from(!first);
+            if !needed[index] {
+                continue;
+            }
+            // A start falls into the entry behind it.
+            if !started || needed == [true; 2] {
+                start = start_code(&mut text, STARTS[index], rows, &format);
+                started = true;
+            }
+            let entry = ENTRIES[index];
+            let _ = write!(
+                text,
+                "        .globl {entry}\n        .p2align 3\n{entry}:\n"
+            );
+            turns[index] = entry_code(&mut text, rows, first, index, &format);
+        }
+        Streams {
+            text,
+            columns: format.columns,
+            start,
+            turns,
+        }
+    }
+
+    /// One launch: of the overwriting entry or not, the first of a sequence or not, with the input
+    /// and result panels.
+    pub(super) fn launch(
+        &self,
+        first: bool,
+        start: bool,
+        operands: [(usize, u32); 2],
+        weights: Weights,
+    ) -> Launch {
+        let index = usize::from(!first);
+        let more = if start { self.start } else { 0 };
+        Launch {
+            entry: if start { STARTS[index] } else { ENTRIES[index] },
+            record: operands
+                .iter()
+                .map(|&(operand, offset)| Word::Operand(operand, offset))
+                .collect(),
+            turns: self.turns[index].map(|turns| turns + more),
+            weights,
+            columns: self.columns,
+            format: 0,
+        }
+    }
+}
+
+const STARTS: [&str; 2] = ["dot_start", "dot_start_add"];
+const ENTRIES: [&str; 2] = ["dot_first", "dot_add"];
 
 /// Code of the first launch of a call, before its entry: what the workers keep between launches.
 /// Returns its turns.
@@ -177,8 +230,8 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
 /// `$m6`, `$m7`: bytes of the rows before the worker's in the A and the C panel; `$m8`: whether its
 /// share is a long one. The accumulators and `$TAS` are cleared here; every stream leaves them zero
 /// (`isa/amp.md` 11).
-fn start_code(text: &mut String, dot: &Dot, format: &Format) -> u64 {
-    let (each, more) = (dot.m / 6, dot.m % 6);
+fn start_code(text: &mut String, name: &str, rows: u32, format: &Format) -> u64 {
+    let (each, more) = (rows / 6, rows % 6);
     let mut head = Worker::new();
     head.bundle("get $m2, $WSR", "setzi $a0, 8");
     head.bundle("and $m2, $m2, 7", "uput $FP_CLR, $a0");
@@ -196,7 +249,7 @@ fn start_code(text: &mut String, dot: &Dot, format: &Format) -> u64 {
     );
     let _ = write!(
         text,
-        "        .globl dot_start\n        .p2align 3\ndot_start:\n{}",
+        "        .globl {name}\n        .p2align 3\n{name}:\n{}",
         head.text()
     );
     head.turns()
@@ -207,12 +260,12 @@ fn start_code(text: &mut String, dot: &Dot, format: &Format) -> u64 {
 /// Two row counts occur at most: the longer share of the first workers and the shorter one.
 fn entry_code(
     text: &mut String,
-    dot: &Dot,
+    rows: u32,
     first: bool,
     index: usize,
     format: &Format,
 ) -> [u64; 6] {
-    let (each, more) = (dot.m / 6, dot.m % 6);
+    let (each, more) = (rows / 6, rows % 6);
     let mut head = Worker::new();
     // $m0 = A panel, $m1 = C panel, both moved to the worker's first row.
     head.bundle("ld32 $m0, $mvertex_base, $mzero, 0", "");
@@ -235,7 +288,7 @@ fn entry_code(
         stream(&mut short, format, first, each);
         text.push_str(short.text());
         for (w, slot) in turns.iter_mut().enumerate() {
-            if share(dot.m, w as u32).1 == each {
+            if share(rows, w as u32).1 == each {
                 *slot = head.turns() + short.turns();
             }
         }

@@ -1,6 +1,7 @@
 //! The kernels: one type per family, each yielding what it needs, its code and its time.
 
 mod arg;
+mod attention;
 mod cast;
 mod columns;
 mod copy;
@@ -117,6 +118,7 @@ pub fn generate_with(
         Kernel::ArgReduce(arg) => arg::reduce(arg)?,
         Kernel::TopK(top) => arg::top_k(top)?,
         Kernel::Scan(scan) => scan::generate(scan)?,
+        Kernel::Attention(attention) => attention::generate(attention, assumptions)?,
         other => {
             return Err(NoKernel {
                 what: format!("{other:?}"),

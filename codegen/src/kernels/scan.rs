@@ -32,7 +32,8 @@ pub(super) fn generate(scan: &Scan) -> Result<Made, NoKernel> {
         return Err(no("it has no elements, or more than fit a tile"));
     }
     let (outer, along) = scan.strides;
-    let even = (scan.outer == 1 || outer % 2 == 0) && along % 2 == 0 && scan.inner % 2 == 0;
+    let even =
+        (scan.outer == 1 || outer % 2 == 0) && along % 2 == 0 && scan.inner.is_multiple_of(2);
     let item = match scan.element {
         ScalarType::F32 if even => Item::Pair,
         ScalarType::F32 | ScalarType::I32 => Item::Word,

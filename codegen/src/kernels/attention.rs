@@ -1,0 +1,625 @@
+//! Attention in blocks of keys with a running maximum.
+//!
+//! For every block the matrix unit makes the scores of all queries, the workers turn them into
+//! exponentials against the largest score so far, and the matrix unit adds the weighted values to
+//! the result. When the maximum of a row grows, its sum and its result so far are scaled down; at
+//! the end every row is divided by its sum. Scores stay in their panels: they are the left operand
+//! of the second product (f32: panels of another width, so the exponentials are written apart).
+
+use super::dot::Streams;
+use super::nest::{Dim, Nest};
+use super::{Launch, Made, Weights, Word, anywhere, fits};
+use crate::worker::Worker;
+use ipucc_chip::timing::transcendental_turns;
+use ipucc_chip::{Assumptions, ScalarType};
+use ipucc_tile::MemoryClass;
+use ipucc_tile::cost::{NoKernel, OperandNeed};
+use ipucc_tile::kernel::{Attention, Dot};
+
+/// Operands by number.
+const Q: usize = 0;
+const K: usize = 1;
+const V: usize = 2;
+const SCRATCH: usize = 3;
+const RESULT: usize = 4;
+
+/// Record words behind the four pointers of an update.
+const SCALE: u32 = 4;
+const SCALE_F32: u32 = 5;
+const MASK: u32 = 6;
+/// Record words behind the pointers of a mask launch.
+const LOWEST: u32 = 3;
+const STEP: u32 = 4;
+const IOTA: u32 = 5;
+
+/// Bytes of a weight panel.
+const PANEL: u32 = 512;
+/// Columns of a panel of scores or of the result.
+const COLUMNS: u32 = 16;
+
+/// Words of a row's statistics.
+const MAXIMUM: u32 = 0;
+const SUM: u32 = 1;
+const FACTOR: u32 = 2;
+const LIMIT: u32 = 3;
+
+/// A block of keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Block {
+    first: bool,
+    /// Keys that count.
+    keys: u32,
+}
+
+impl Block {
+    fn panels(self) -> u32 {
+        self.keys.div_ceil(COLUMNS)
+    }
+}
+
+struct Shape<'a> {
+    of: &'a Attention,
+    half: bool,
+    bytes: u32,
+    /// Elements of 8 bytes.
+    width: u32,
+    /// Bytes of a row in a panel of 16 columns.
+    row: u32,
+    assumptions: &'a Assumptions,
+}
+
+pub(super) fn generate(attention: &Attention, assumptions: &Assumptions) -> Result<Made, NoKernel> {
+    let no = |reason: &str| NoKernel {
+        what: format!("{attention:?}"),
+        reason: reason.into(),
+    };
+    let &Attention {
+        queries,
+        keys,
+        head,
+        values,
+        block,
+        ..
+    } = attention;
+    let element = attention.element;
+    let Some(streams) = (matches!(element, ScalarType::F16 | ScalarType::F32))
+        .then(|| Streams::of(queries, element))
+        .flatten()
+    else {
+        return Err(no("supported are f16 and f32"));
+    };
+    if [queries, keys, head, values].contains(&0) {
+        return Err(no("an extent is zero"));
+    }
+    if block == 0 || !block.is_multiple_of(COLUMNS) {
+        return Err(no("blocks of keys are multiples of 16"));
+    }
+    let scale = f32::from_bits(attention.scale);
+    if !(2f32.powi(-8)..=256.0).contains(&scale) {
+        return Err(no("the scale is not between 1/256 and 256"));
+    }
+    if attention.causal.is_some_and(|diagonal| diagonal < 0) {
+        return Err(no("a query that sees no key"));
+    }
+    let bytes = element.bytes();
+    let shape = Shape {
+        of: attention,
+        half: element == ScalarType::F16,
+        bytes,
+        width: 8 / bytes,
+        row: COLUMNS * bytes,
+        assumptions,
+    };
+    let panel = Dot::input_panel(element);
+    let size = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns) * u64::from(bytes);
+    let sizes = [
+        size(queries, head.next_multiple_of(panel)),
+        size(keys.next_multiple_of(16), head.next_multiple_of(panel)),
+        size(values.next_multiple_of(16), keys.next_multiple_of(panel)),
+        size(queries, values.next_multiple_of(16)),
+        size(queries, 2 * block.min(keys.next_multiple_of(16))),
+    ];
+    if !sizes.iter().all(|&size| fits(size)) {
+        return Err(no(
+            "an operand does not fit a tile; hint: smaller blocks, more tiles",
+        ));
+    }
+    let mut made = Maker {
+        shape: &shape,
+        streams: &streams,
+        text: streams.text.clone(),
+        launches: vec![],
+        known: vec![],
+    };
+    made.all().map_err(|reason| no(&reason))?;
+    let interleaved = |apart_from| OperandNeed {
+        align_bytes: 16,
+        memory: MemoryClass::Interleaved,
+        tail_bytes: 8,
+        apart_from,
+    };
+    let needs = vec![
+        OperandNeed {
+            apart_from: 1 << SCRATCH,
+            ..anywhere()
+        },
+        interleaved(0),
+        interleaved(0),
+        interleaved(1 << Q | 1 << RESULT),
+        interleaved(1 << SCRATCH),
+    ];
+    Ok((made.text, made.launches, needs))
+}
+
+struct Maker<'a> {
+    shape: &'a Shape<'a>,
+    streams: &'a Streams,
+    text: String,
+    launches: Vec<Launch>,
+    /// Entries that have code.
+    known: Vec<(&'static str, [u64; 6])>,
+}
+
+impl Maker<'_> {
+    fn all(&mut self) -> Result<(), String> {
+        let of = self.shape.of;
+        let (m, panel) = (of.queries, Dot::input_panel(of.element));
+        let head_panels = of.head.div_ceil(panel);
+        let key_panels = of.keys.div_ceil(panel);
+        let probabilities = self.shape.probabilities();
+        for begin in (0..of.keys).step_by(of.block as usize) {
+            // The last query sees the most.
+            let seen = of
+                .causal
+                .map_or(i64::MAX, |d| i64::from(m - 1) + i64::from(d));
+            if i64::from(begin) > seen {
+                break;
+            }
+            let block = Block {
+                first: begin == 0,
+                keys: of.block.min(of.keys - begin),
+            };
+            let last = begin + of.block >= of.keys;
+            let mut start = true;
+            for n in 0..block.panels() {
+                for k in 0..head_panels {
+                    let weights = ((begin / COLUMNS + n) * head_panels + k) * PANEL;
+                    let weights = if n == 0 && k == 0 {
+                        Weights::From(K, weights)
+                    } else {
+                        Weights::Next
+                    };
+                    let operands = [(Q, k * m * 32), (SCRATCH, n * m * self.shape.row)];
+                    let launch = self.streams.launch(k == 0, start, operands, weights);
+                    self.launches.push(launch);
+                    start = false;
+                }
+            }
+            // Blocks that some query sees in part only.
+            if of
+                .causal
+                .is_some_and(|d| i64::from(begin) + i64::from(block.keys) - 1 > i64::from(d))
+            {
+                self.mask(begin, block, last)?;
+            }
+            self.update(block, last)?;
+            let mut start = true;
+            for n in 0..of.values.div_ceil(COLUMNS) {
+                for k in 0..block.keys.div_ceil(panel) {
+                    let weights = (n * key_panels + begin / panel + k) * PANEL;
+                    let weights = if k == 0 {
+                        Weights::From(V, weights)
+                    } else {
+                        Weights::Next
+                    };
+                    let operands = [
+                        (SCRATCH, probabilities + k * m * 32),
+                        (RESULT, n * m * self.shape.row),
+                    ];
+                    let first = block.first && k == 0;
+                    let launch = self.streams.launch(first, start, operands, weights);
+                    self.launches.push(launch);
+                    start = false;
+                }
+            }
+        }
+        self.divide()
+    }
+
+    /// Adds the code of an entry unless it is there; its turns.
+    fn code(&mut self, nest: &Nest, body: impl FnOnce() -> Worker) -> Result<[u64; 6], String> {
+        if let Some(&(_, turns)) = self.known.iter().find(|known| known.0 == nest.name) {
+            return Ok(turns);
+        }
+        let (text, turns) = nest.emit(&body())?;
+        self.text.push_str(&text);
+        self.known.push((nest.name, turns));
+        Ok(turns)
+    }
+
+    fn nest(&self, name: &'static str, strides: &[i32], setup: Worker) -> Nest {
+        Nest {
+            name,
+            pointers: strides.len() as u32,
+            dims: vec![Dim::new(self.shape.of.queries, strides)],
+            setup,
+        }
+    }
+
+    /// Lowers scores behind the diagonal to the lowest number.
+    fn mask(&mut self, begin: u32, block: Block, last: bool) -> Result<(), String> {
+        let shape = self.shape;
+        let name = if last {
+            "attention_mask_last"
+        } else {
+            "attention_mask"
+        };
+        let mut setup = Worker::new();
+        setup.constant_m(5, shape.jump(shape.row));
+        // The second pointer is no address: it counts the keys that the row sees.
+        let nest = self.nest(name, &[shape.row as i32, 1, 16], setup);
+        let turns = self.code(&nest, || mask(shape, block))?;
+        let diagonal = shape.of.causal.unwrap_or(0);
+        let (lowest, step) = if shape.half {
+            (0xfbff_fbff, 0x4400_4400)
+        } else {
+            (f32::MIN.to_bits(), 2f32.to_bits())
+        };
+        let iota = if shape.half {
+            [0x3c00_0000, 0x4200_4000]
+        } else {
+            [0, 1f32.to_bits()]
+        };
+        let mut record = vec![
+            Word::Operand(SCRATCH, 0),
+            Word::Constant((diagonal as u32).wrapping_sub(begin)),
+            Word::Operand(SCRATCH, shape.statistics()),
+        ];
+        record.extend([lowest, step, iota[0], iota[1]].map(Word::Constant));
+        self.launches.push(Launch {
+            entry: name,
+            record,
+            turns,
+            ..Launch::default()
+        });
+        Ok(())
+    }
+
+    /// Scores to exponentials, statistics, and the result so far scaled down.
+    fn update(&mut self, block: Block, last: bool) -> Result<(), String> {
+        let shape = self.shape;
+        let name = match (last, block.first) {
+            (true, _) => "attention_last",
+            (false, true) => "attention_first",
+            (false, false) => "attention_next",
+        };
+        let strides = [shape.row as i32, 32, shape.row as i32, 16];
+        let mut setup = Worker::new();
+        setup.constant_m(7, shape.jump(shape.row));
+        setup.constant_m(8, shape.jump(32));
+        let nest = self.nest(name, &strides, setup);
+        let turns = self.code(&nest, || update(shape, block))?;
+        let scale = f32::from_bits(shape.of.scale);
+        let every = if shape.half {
+            let half = u32::from(half::f16::from_f32(scale).to_bits());
+            half | half << 16
+        } else {
+            scale.to_bits()
+        };
+        let mut record = self.pointers();
+        record.extend([every, scale.to_bits()].map(Word::Constant));
+        let used = block.keys % shape.width;
+        if used > 0 {
+            let mask = (1u64 << (used * 8 * shape.bytes)) - 1;
+            let lowest = if shape.half {
+                0xfbff_fbff_fbff_fbff
+            } else {
+                u64::from(f32::MIN.to_bits()) * 0x1_0000_0001
+            };
+            let filler = lowest & !mask;
+            let words = [mask, mask >> 32, filler, filler >> 32];
+            record.extend(words.map(|word| Word::Constant(word as u32)));
+        }
+        self.launches.push(Launch {
+            entry: name,
+            record,
+            turns,
+            ..Launch::default()
+        });
+        Ok(())
+    }
+
+    fn divide(&mut self) -> Result<(), String> {
+        let shape = self.shape;
+        let strides = [shape.row as i32, 32, shape.row as i32, 16];
+        let mut setup = Worker::new();
+        setup.constant_m(7, shape.jump(shape.row));
+        let nest = self.nest("attention_end", &strides, setup);
+        let turns = self.code(&nest, || {
+            let mut out = Worker::new();
+            out.bundle(format!("ld32 $a0, $m3, $mzero, {SUM}"), "");
+            shape.slow(&mut out, "f32oox", "$a6, $a0");
+            scale_row(&mut out, shape);
+            out
+        })?;
+        self.launches.push(Launch {
+            entry: "attention_end",
+            record: self.pointers(),
+            turns,
+            ..Launch::default()
+        });
+        Ok(())
+    }
+
+    /// Scores, exponentials, result, statistics.
+    fn pointers(&self) -> Vec<Word> {
+        vec![
+            Word::Operand(SCRATCH, 0),
+            Word::Operand(SCRATCH, self.shape.probabilities()),
+            Word::Operand(RESULT, 0),
+            Word::Operand(SCRATCH, self.shape.statistics()),
+        ]
+    }
+}
+
+impl Shape<'_> {
+    fn block(&self) -> u32 {
+        self.of.block.min(self.of.keys.next_multiple_of(16))
+    }
+
+    /// Byte offset of the exponentials in the scratch buffer.
+    fn probabilities(&self) -> u32 {
+        if self.half {
+            0
+        } else {
+            self.of.queries * self.block() * self.bytes
+        }
+    }
+
+    /// Byte offset of the statistics in the scratch buffer.
+    fn statistics(&self) -> u32 {
+        self.probabilities() + self.of.queries * self.block() * self.bytes
+    }
+
+    /// Units of 8 bytes from the last of a row in a panel to its first in the next panel.
+    fn jump(&self, row: u32) -> u32 {
+        (self.of.queries * row - row) / 8 + 1
+    }
+
+    fn op(&self, name: &str) -> String {
+        if self.half {
+            format!("f16v4{name}")
+        } else {
+            format!("f32v2{name}")
+        }
+    }
+
+    /// Broadcast of a register.
+    fn all(&self, register: u32) -> String {
+        format!("$a{register}:{}", if self.half { "BL" } else { "B" })
+    }
+
+    /// An instruction with operand-dependent time.
+    fn slow(&self, out: &mut Worker, mnemonic: &str, operands: &str) {
+        let turns = transcendental_turns(mnemonic, self.assumptions).unwrap_or(1);
+        out.slow_bundle("", format!("{mnemonic} {operands}"), turns);
+    }
+
+    /// Double words of a row in a panel of 16 columns.
+    fn atoms(&self) -> u32 {
+        self.row / 8
+    }
+}
+
+/// A step of `$m(pointer)` over an access to atom `atom` of a row of `atoms`: to the next atom, or
+/// to the next panel by the stride in `$m(jump)`.
+fn stride(atom: u32, atoms: u32, jump: u32) -> String {
+    if (atom + 1).is_multiple_of(atoms) {
+        format!("$m{jump}")
+    } else {
+        "1".into()
+    }
+}
+
+/// `panels` times the atoms of a panel.
+fn walk(out: &mut Worker, panels: u32, atoms: u32, atom: impl Fn(&mut Worker, u32)) {
+    out.repeat(panels, |body| (0..atoms).for_each(|n| atom(body, n)));
+}
+
+/// One row: keys behind the row's limit become the lowest number.
+fn mask(shape: &Shape<'_>, block: Block) -> Worker {
+    let mut out = Worker::new();
+    // The limit goes to the aux registers through memory.
+    out.bundle("mov $m4, $m0", "");
+    out.bundle(format!("st32 $m1, $m2, $mzero, {LIMIT}"), "");
+    out.bundle(format!("ld32 $a4, $m2, $mzero, {LIMIT}"), "");
+    let constant = |out: &mut Worker, register: u32, word: u32, aux: &str| {
+        out.bundle(
+            format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
+            aux,
+        );
+    };
+    constant(&mut out, 5, LOWEST, "f32fromi32 $a4, $a4");
+    let convert = if shape.half { "f32tof16 $a4, $a4" } else { "" };
+    constant(&mut out, 6, IOTA, convert);
+    constant(&mut out, 7, IOTA + 1, "");
+    let atoms = shape.atoms();
+    walk(&mut out, block.panels(), atoms, |body, atom| {
+        let compare = format!("{} $a2:3, {}, $a6:7", shape.op("cmplt"), shape.all(4));
+        body.bundle("ld64 $a0:1, $m4, $mzero, 0", "");
+        body.bundle("", compare);
+        body.bundle("", "andc64 $a0:1, $a0:1, $a2:3");
+        body.bundle("", "and $a2, $a2, $a5");
+        body.bundle("", "and $a3, $a3, $a5");
+        body.bundle("", "or64 $a0:1, $a0:1, $a2:3");
+        let next = stride(atom, atoms, 5);
+        body.bundle(format!("st64step $a0:1, $mzero, $m4+=, {next}"), "");
+        constant(body, 0, STEP, "");
+        let add = format!("{} $a6:7, {}, $a6:7", shape.op("add"), shape.all(0));
+        body.bundle("", add);
+    });
+    out
+}
+
+/// One row of scores: `$m0` scores, `$m1` exponentials, `$m2` result, `$m3` statistics.
+fn update(shape: &Shape<'_>, block: Block) -> Worker {
+    let mut out = Worker::new();
+    let atoms = shape.atoms();
+    let full = block.keys / COLUMNS;
+    let rest = block.keys % COLUMNS;
+    let partial = rest % shape.width != 0;
+    let lowest = if shape.half {
+        0xfbff_fbff
+    } else {
+        f32::MIN.to_bits()
+    };
+    let record = |out: &mut Worker, register: u32, word: u32, aux: &str| {
+        out.bundle(
+            format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
+            aux,
+        );
+    };
+    // The maximum in $a6:7, its first operand the atom loaded before.
+    for register in [6, 7, 0, 1] {
+        let low = format!("setzi $a{register}, {:#x}", lowest & 0xf_ffff);
+        let high = format!("or $a{register}, $a{register}, {:#x}", lowest & 0xfff0_0000);
+        out.bundle("", low);
+        out.bundle("", high);
+    }
+    let max = format!("{} $a6:7, $a6:7, $a0:1", shape.op("max"));
+    out.bundle("mov $m4, $m0", "");
+    let load = |n: u32| format!("ld64step $a0:1, $mzero, $m4+=, {}", stride(n, atoms, 7));
+    walk(&mut out, full, atoms, |body, atom| {
+        body.bundle(load(atom), &max);
+    });
+    for atom in 0..rest / shape.width {
+        out.bundle(load(atom), &max);
+    }
+    out.bundle("", &max);
+    if partial {
+        out.bundle("ld64 $a0:1, $m4, $mzero, 0", "");
+        record(&mut out, 2, MASK, "");
+        record(&mut out, 3, MASK + 1, "");
+        record(&mut out, 4, MASK + 2, "and64 $a0:1, $a0:1, $a2:3");
+        record(&mut out, 5, MASK + 3, "");
+        out.bundle("", "or64 $a0:1, $a0:1, $a4:5");
+        out.bundle("", &max);
+    }
+    if shape.half {
+        out.bundle("", "f16v2max $a6, $a6, $a7");
+        out.bundle("", "roll16 $a7, $a6, $a6");
+        out.bundle("", "f16v2max $a6, $a6, $a7");
+    } else {
+        out.bundle("", "f32max $a6, $a6, $a7");
+    }
+    if !block.first {
+        // The factor of what was summed before: exp(scale * (old maximum - new)).
+        out.bundle(format!("ld32 $a4, $m3, $mzero, {MAXIMUM}"), "");
+        if shape.half {
+            out.bundle("", "f16v2max $a6, $a6, $a4");
+            out.bundle("", "f16tof32 $a0, $a4");
+            out.bundle("", "f16tof32 $a1, $a6");
+        } else {
+            out.bundle("", "f32max $a6, $a6, $a4");
+            out.bundle("", "or $a0, $a4, $azero");
+            out.bundle("", "or $a1, $a6, $azero");
+        }
+        record(&mut out, 1, SCALE_F32, "f32sub $a0, $a0, $a1");
+        out.bundle("", "f32mul $a0, $a0, $a1");
+        shape.slow(&mut out, "f32exp", "$a0, $a0");
+        out.bundle(format!("st32 $a0, $m3, $mzero, {FACTOR}"), "");
+    }
+    let minus = if shape.half { "f16v2sub" } else { "f32sub" };
+    out.bundle(
+        format!("st32 $a6, $m3, $mzero, {MAXIMUM}"),
+        format!("{minus} $a6, $azero, $a6"),
+    );
+    record(&mut out, 7, SCALE, "or64 $a4:5, $azeros, $azeros");
+    out.bundle("mov $m4, $m0", "");
+    out.bundle("mov $m5, $m1", "");
+    exponentials(&mut out, shape, full, rest);
+    // The sum in $a0.
+    if shape.half {
+        out.bundle("", "f32v2gina $a0:1, $azeros, 0");
+        out.bundle("", "f32v2gina $a2:3, $azeros, 0");
+        out.bundle("", "f32v2add $a0:1, $a0:1, $a2:3");
+        out.bundle("", "f32add $a0, $a0, $a1");
+    } else {
+        out.bundle("", "f32add $a0, $a4, $a5");
+    }
+    if block.first {
+        out.bundle(format!("st32 $a0, $m3, $mzero, {SUM}"), "");
+        return out;
+    }
+    out.bundle(format!("ld32 $a1, $m3, $mzero, {SUM}"), "");
+    out.bundle(format!("ld32 $a6, $m3, $mzero, {FACTOR}"), "");
+    out.bundle("", "f32mul $a1, $a1, $a6");
+    out.bundle("", "f32add $a0, $a0, $a1");
+    out.bundle(format!("st32 $a0, $m3, $mzero, {SUM}"), "");
+    scale_row(&mut out, shape);
+    out
+}
+
+/// `exp(scale * (x - maximum))` of a row from `$m4` to `$m5`, zero behind the keys; the minus
+/// maximum is in `$a6`, the scale in `$a7`, f32 sums gather in `$a4:5`, sums of halves in the
+/// accumulators.
+fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
+    let atoms = shape.atoms();
+    // The exponentials' own panels are 32 bytes wide.
+    let store = |n: u32, register: &str| {
+        let next = stride(n, 4, 8);
+        format!("st64step {register}, $mzero, $m5+=, {next}")
+    };
+    let atom = |out: &mut Worker, n: u32, partial: bool| {
+        let next = stride(n, atoms, 7);
+        out.bundle(format!("ld64step $a0:1, $mzero, $m4+=, {next}"), "");
+        let all = [6, 7].map(|register| shape.all(register));
+        out.bundle("", format!("{} $a2:3, {}, $a0:1", shape.op("add"), all[0]));
+        out.bundle("", format!("{} $a2:3, {}, $a2:3", shape.op("mul"), all[1]));
+        for register in [2, 3] {
+            let exp = if shape.half { "f16v2exp" } else { "f32exp" };
+            shape.slow(out, exp, &format!("$a{register}, $a{register}"));
+        }
+        if partial {
+            for (register, word) in [(0, MASK), (1, MASK + 1)] {
+                out.bundle(
+                    format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
+                    "",
+                );
+            }
+            out.bundle("", "and64 $a2:3, $a2:3, $a0:1");
+        }
+        let sum = if shape.half {
+            "f16v4acc $a2:3"
+        } else {
+            "f32v2add $a4:5, $a4:5, $a2:3"
+        };
+        out.bundle(store(n, "$a2:3"), sum);
+    };
+    walk(out, full, atoms, |body, n| atom(body, n, false));
+    if rest > 0 {
+        for n in 0..atoms {
+            let begin = n * shape.width;
+            if begin >= rest {
+                out.bundle(store(n, "$azeros"), "");
+            } else {
+                atom(out, n, begin + shape.width > rest);
+            }
+        }
+    }
+}
+
+/// Multiplies the row of the result at `$m2` by the f32 factor in `$a6`.
+fn scale_row(out: &mut Worker, shape: &Shape<'_>) {
+    let convert = if shape.half { "f32tof16 $a6, $a6" } else { "" };
+    out.bundle("mov $m4, $m2", convert);
+    let atoms = shape.atoms();
+    let panels = shape.of.values.div_ceil(COLUMNS);
+    walk(out, panels, atoms, |body, n| {
+        let next = stride(n, atoms, 7);
+        body.bundle("ld64 $a0:1, $m4, $mzero, 0", "");
+        let multiply = format!("{} $a0:1, {}, $a0:1", shape.op("mul"), shape.all(6));
+        body.bundle("", multiply);
+        body.bundle(format!("st64step $a0:1, $mzero, $m4+=, {next}"), "");
+    });
+}
