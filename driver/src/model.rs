@@ -8,6 +8,7 @@ use ipucc_codegen::Catalog;
 use ipucc_passes::{PASSES, PlanEntry};
 use ipucc_schedule::Cost;
 use ipucc_tensor::{Module, interp, text};
+use ipucc_tile::Program;
 use ipucc_tile::schedule::AbstainMode;
 use rayon::prelude::*;
 use std::path::Path;
@@ -99,9 +100,40 @@ pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
         &ipucc_passes::Options { chip: options.chip },
     )
     .map_err(|error| error.to_string())?;
+    let mut compiled = compile_program(planned.program, options)?;
+    compiled.package.map.tensor_text = text::print(&without_data(&module));
+    Ok(Model {
+        module,
+        plan: planned.log,
+        compiled,
+    })
+}
+
+/// Reads the text of a tile program.
+///
+/// # Errors
+/// A rendered message with every fault.
+pub fn read_program(path: &Path, bytes: &[u8]) -> Result<Program, String> {
+    let name = path.display();
+    let source = std::str::from_utf8(bytes)
+        .map_err(|error| format!("error: {name}: not text at byte {}", error.valid_up_to()))?;
+    ipucc_tile::text::parse(source)
+        .map_err(|faults| text::render(&name.to_string(), source, &faults))
+}
+
+/// True for files that hold tile programs.
+pub fn is_program(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "tile")
+}
+
+/// Compiles a tile program.
+///
+/// # Errors
+/// What stands against it, in words.
+pub fn compile_program(program: Program, options: &Options) -> Result<Compiled, String> {
     // Weight bytes appear here and not before: the package writer runs the weight programs.
-    let programs: Vec<(&String, &ipucc_tile::WeightProgram)> =
-        planned.program.weights.iter().collect();
+    let programs: Vec<(&String, &ipucc_tile::WeightProgram)> = program.weights.iter().collect();
     let weights: IndexMap<String, Vec<u8>> = programs
         .par_iter()
         .map(|(name, program)| {
@@ -122,14 +154,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
         assumptions: options.assumptions.clone(),
         observe: options.observe,
     };
-    let mut compiled =
-        backend::compile(planned.program, &weights, &options).map_err(|error| error.to_string())?;
-    compiled.package.map.tensor_text = text::print(&without_data(&module));
-    Ok(Model {
-        module,
-        plan: planned.log,
-        compiled,
-    })
+    backend::compile(program, &weights, &options).map_err(|error| error.to_string())
 }
 
 /// The module without the bytes of its weights: what a package keeps for reports.

@@ -73,6 +73,29 @@ fn the_perceptron_runs_on_a_whole_chip() {
 }
 
 #[test]
+fn a_dumped_tile_program_is_compiled_from_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mlp.tile");
+    let tiles = ["--tiles", "32"];
+    let dump = ipucc()
+        .args(["opt", "examples/mlp.ir", "--dump-after=partition"])
+        .args(tiles)
+        .output()
+        .expect("runs");
+    std::fs::write(&path, &dump.stdout).expect("writes");
+    ipucc().arg("check").arg(&path).assert().success();
+    let text = path.display().to_string();
+    let from_text = json(&["run", &text, "--json"]);
+    let from_model = json(&["run", "examples/mlp.ir", "--tiles", "32", "--json"]);
+    assert_eq!(from_text["predicted_cycles"], from_text["simulated_cycles"]);
+    assert_eq!(
+        from_text["simulated_cycles"],
+        from_model["simulated_cycles"]
+    );
+    assert_eq!(from_text["outputs"], from_model["outputs"]);
+}
+
+#[test]
 fn padding_of_a_contraction_adds_nothing() {
     for tiles in ["1", "4", "64"] {
         let model = "driver/tests/models/odd_contraction.ir";

@@ -1,13 +1,13 @@
 //! `ipucc build`, also `ipucc MODEL`: compile a model to a package file.
 
-use super::compile::{CompileArgs, read_model};
+use super::compile::{CompileArgs, read_model, read_program};
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
 use ipucc::model;
 use ipucc_runtime::file;
 use std::path::PathBuf;
 
-/// Compile a model (.ir, .onnx) to a package.
+/// Compile a model (.ir, .onnx) or a tile program (.tile) to a package.
 #[derive(ClapArgs)]
 pub struct Args {
     /// The model.
@@ -25,11 +25,18 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
     let options = args.compile.options()?;
-    let module = read_model(&args.model, &args.compile)?;
-    let model = model::compile(&module, &options)
-        .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
+    let failed = |error| Failure::user(format!("{}: {error}", args.model.display()));
+    let (package, plan) = if model::is_program(&args.model) {
+        let program = read_program(&args.model)?;
+        let compiled = model::compile_program(program, &options).map_err(failed)?;
+        (compiled.package, Vec::new())
+    } else {
+        let module = read_model(&args.model, &args.compile)?;
+        let model = model::compile(&module, &options).map_err(failed)?;
+        (model.compiled.package, model.plan)
+    };
     if args.explain_plan {
-        for entry in &model.plan {
+        for entry in &plan {
             let second = entry.second.as_deref().unwrap_or("there was no other");
             print(format!(
                 "{}\n  taken:       {}\n  second best: {second}\n",
@@ -40,12 +47,11 @@ pub fn run(args: Args) -> Outcome {
     let output = args
         .output
         .unwrap_or_else(|| args.model.with_extension("ipupkg"));
-    file::write(&output, &model.compiled.package)
-        .map_err(|error| Failure::user(error.to_string()))?;
+    file::write(&output, &package).map_err(|error| Failure::user(error.to_string()))?;
     print(format!(
         "{}: {} tiles, {} cycles predicted\n",
         output.display(),
-        model.compiled.package.tiles,
-        model.compiled.package.predicted.cycles
+        package.tiles,
+        package.predicted.cycles
     ))
 }

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use ipucc::model;
 use std::path::PathBuf;
 
-/// Check models (text or ONNX) and report every error.
+/// Check models (text or ONNX) and tile programs and report every error.
 #[derive(clap::Args)]
 pub struct Args {
     /// The models.
@@ -31,7 +31,8 @@ pub fn run(args: Args) -> Outcome {
     let mut failed = false;
     for path in &args.files {
         let result = match read(path) {
-            Ok(bytes) => model::read(path, &bytes, &dims),
+            Ok(bytes) if model::is_program(path) => model::read_program(path, &bytes).map(|_| ()),
+            Ok(bytes) => model::read(path, &bytes, &dims).map(|_| ()),
             Err(Failure::User(message)) => Err(format!("error: {message}")),
             Err(other) => return Err(other),
         };

@@ -88,11 +88,20 @@ pub fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Reads the text of a tile program; faults are printed as they are.
+pub fn read_program(path: &Path) -> Outcome<ipucc_tile::Program> {
+    let bytes = read(path)?;
+    model::read_program(path, &bytes).map_err(reported)
+}
+
+/// Prints a message that is complete.
+fn reported(message: String) -> Failure {
+    super::complain(&format!("{}\n", message.trim_end()));
+    Failure::Reported
+}
+
 /// Reads a model file into a module; faults are printed as they are.
 pub fn read_model(path: &Path, compile: &CompileArgs) -> Outcome<Module> {
     let bytes = read(path)?;
-    model::read(path, &bytes, &compile.dims()?).map_err(|message| {
-        super::complain(&format!("{}\n", message.trim_end()));
-        Failure::Reported
-    })
+    model::read(path, &bytes, &compile.dims()?).map_err(reported)
 }

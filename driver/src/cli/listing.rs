@@ -16,10 +16,11 @@ pub struct ExplainArgs {
 /// Explains a code.
 pub fn explain(args: ExplainArgs) -> Outcome {
     let code = args.code.to_uppercase();
-    match CODES.iter().find(|(known, _)| *known == code) {
+    let codes = || CODES.iter().chain(ipucc_tile::text::CODES);
+    match codes().find(|(known, _)| *known == code) {
         Some((code, text)) => print(format!("{code}: {text}\n")),
         None => {
-            let known: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
+            let known: Vec<&str> = codes().map(|(code, _)| *code).collect();
             Err(Failure::user(format!(
                 "there is no code {code}; known are {}",
                 known.join(", ")

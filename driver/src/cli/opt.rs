@@ -75,7 +75,7 @@ pub fn run(args: Args) -> Outcome {
         let scheduled = &model.compiled.scheduled;
         if wanted("partition") {
             text_out.push_str("// after partition\n");
-            text_out.push_str(&dump::program(&scheduled.program));
+            text_out.push_str(&ipucc_tile::text::print(&scheduled.program));
         }
         if wanted("schedule") {
             text_out.push_str("// after schedule\n");

@@ -1,6 +1,6 @@
 //! `ipucc run`: compile a model, or load a package, and run it on the simulator.
 
-use super::compile::{CompileArgs, pair, read_model};
+use super::compile::{CompileArgs, pair, read_model, read_program};
 use super::{Failure, Outcome, print, read};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;
@@ -18,10 +18,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Compile a model (.ir, .onnx) or load a package (.ipupkg), and run it on the simulator.
+/// Compile a model (.ir, .onnx) or tile program (.tile), or load a package (.ipupkg), and run it on
+/// the simulator.
 #[derive(ClapArgs)]
 pub struct Args {
-    /// The model or package.
+    /// The model, tile program or package.
     model: PathBuf,
     #[command(flatten)]
     compile: CompileArgs,
@@ -76,6 +77,16 @@ pub fn run(args: Args) -> Outcome {
         }
         let package = file::read(&args.model).map_err(|error| Failure::user(error.to_string()))?;
         (package, None)
+    } else if model::is_program(&args.model) {
+        if args.check {
+            return Err(Failure::user(
+                "--check needs the model; a tile program does not say what it was planned from",
+            ));
+        }
+        let program = read_program(&args.model)?;
+        let compiled = model::compile_program(program, &options)
+            .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
+        (compiled.package, None)
     } else {
         let module = read_model(&args.model, &args.compile)?;
         let model = model::compile(&module, &options)

@@ -17,6 +17,7 @@ mod layout;
 mod program;
 pub mod schedule;
 pub mod sram;
+pub mod text;
 pub mod transfers;
 
 pub use layout::{AxisCut, Distribution, Layout, LayoutKind, Shard};
