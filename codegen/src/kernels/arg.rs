@@ -53,6 +53,7 @@ pub(super) fn reduce(arg: &ArgReduce) -> Result<Made, NoKernel> {
             Dim::new(arg.inner, &[from, 4]),
         ],
         setup,
+        registers: 9,
     };
     let (text, turns) = nest.emit(&body).map_err(|reason| no(&reason))?;
     let launch = nest.launch(turns, &[(0, 0), (1, 0)]);
@@ -192,6 +193,7 @@ pub(super) fn top_k(top: &TopK) -> Result<Made, NoKernel> {
         pointers: 3,
         dims: vec![Dim::new(top.rows, &strides)],
         setup,
+        registers: 10,
     };
     let (text, turns) = nest.emit(&body).map_err(|reason| no(&reason))?;
     let launch = nest.launch(turns, &[(0, 0), (1, 0), (2, 0)]);

@@ -243,6 +243,7 @@ impl Maker<'_> {
             pointers: strides.len() as u32,
             dims: vec![Dim::new(self.shape.of.queries, strides)],
             setup,
+            registers: 9,
         }
     }
 
@@ -467,7 +468,7 @@ fn update(shape: &Shape<'_>, block: Block) -> Worker {
     let atoms = shape.atoms();
     let full = block.keys / COLUMNS;
     let rest = block.keys % COLUMNS;
-    let partial = rest % shape.width != 0;
+    let partial = !rest.is_multiple_of(shape.width);
     let lowest = if shape.half {
         0xfbff_fbff
     } else {

@@ -85,6 +85,7 @@ pub(super) fn reduce(reduce: &Reduce) -> Result<Made, NoKernel> {
             pointers: 2,
             dims: part.dims.clone(),
             setup,
+            registers: 6,
         };
         let (code, turns) = nest.emit(&body).map_err(no)?;
         text.push_str(&code);

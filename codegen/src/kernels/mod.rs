@@ -9,10 +9,14 @@ mod dot;
 mod fill;
 mod gather;
 mod general;
+mod integer;
+mod lerp;
 mod map;
 mod nest;
 mod rows;
 mod scan;
+mod scatter;
+mod window;
 
 use crate::timeline::kernel_cycles;
 use ipucc_chip::{Assumptions, memory};
@@ -119,12 +123,10 @@ pub fn generate_with(
         Kernel::TopK(top) => arg::top_k(top)?,
         Kernel::Scan(scan) => scan::generate(scan)?,
         Kernel::Attention(attention) => attention::generate(attention, assumptions)?,
-        other => {
-            return Err(NoKernel {
-                what: format!("{other:?}"),
-                reason: "this family has no code yet".into(),
-            });
-        }
+        Kernel::Window(window) => window::generate(window)?,
+        Kernel::Lerp(lerp) => lerp::generate(lerp, assumptions)?,
+        Kernel::IntegerDot(dot) => integer::dot(dot)?,
+        Kernel::Scatter(scatter) => scatter::generate(scatter)?,
     };
     let options = asm::Options {
         file: "kernel".into(),

@@ -2,8 +2,8 @@
 //! loops of each worker.
 //!
 //! Pointers stand in `$m0..` and are the first words of the argument record. A body is bundles
-//! only, leaves the pointers as it found them, and may use the MRF registers between the last
-//! pointer and `$m(11 - loops)` and all aux registers; what [`Nest::setup`] puts into registers stays.
+//! only, leaves the pointers as it found them, and may use the MRF registers below
+//! `$m(11 - loops)` ([`Nest::registers`]) and all aux registers; what [`Nest::setup`] puts into registers stays.
 
 use super::{Launch, Word};
 use crate::worker::{Worker, share};
@@ -62,6 +62,8 @@ pub(super) struct Nest {
     pub dims: Vec<Dim>,
     /// Bundles that each worker runs once; they may change no pointer.
     pub setup: Worker,
+    /// MRF registers that set-up and body use, pointers included: `$m0` to `$m(registers - 1)`.
+    pub registers: u32,
 }
 
 impl Nest {
@@ -185,7 +187,7 @@ impl Nest {
     /// The register of addresses and numbers when there are so many loops.
     fn scratch(&self, loops: usize) -> Result<u32, String> {
         match 11u32.checked_sub(loops as u32) {
-            Some(scratch) if scratch > self.pointers + 1 => Ok(scratch),
+            Some(scratch) if scratch >= self.registers.max(self.pointers + 2) => Ok(scratch),
             _ => Err("more loops than there are registers".into()),
         }
     }

@@ -90,6 +90,7 @@ pub(super) fn generate(scan: &Scan) -> Result<Made, NoKernel> {
         pointers: 2,
         dims,
         setup,
+        registers: 8,
     };
     let (text, turns) = nest.emit(&body).map_err(|reason| no(&reason))?;
     let launch = nest.launch(turns, &[(0, first), (1, first)]);

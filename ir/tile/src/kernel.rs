@@ -275,7 +275,8 @@ pub struct Scan {
 
 /// For each row the `k` largest (smallest) of `columns` elements in falling (rising) order, of
 /// equal ones the first, and their columns. Rows follow one another every `pitch` elements in the
-/// input and every `result_pitch` elements in both results. NaN counts as no element.
+/// input and every `result_pitch` elements in both results. NaN and minus infinity (infinity) count
+/// as no element; where there are too few, the value is that infinity and the position 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TopK {
     /// The largest (`true`) or the smallest elements.
@@ -298,7 +299,7 @@ pub struct TopK {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum WindowKind {
     /// Sum of input * weight, in f32; the weight of tap t and channel c is `weights[t][c]`, taps in
-    /// order of the window dimensions, `channels` elements a tap.
+    /// order of the window dimensions; a tap's channels are padded to a multiple of 8 bytes.
     Conv,
     /// Largest element.
     Max,
@@ -319,7 +320,8 @@ pub struct WindowDim {
 
 /// `result[p][c] = fold over taps t of input[p + t][c] (* weights[t][c])` with p over `positions`
 /// and t over `taps`, offsets as their strides say; channels are innermost and contiguous in all
-/// buffers. Padding of the image is part of the input buffer.
+/// buffers. Padding of the image is part of the input buffer; channels are written to a multiple of
+/// 8 bytes, those behind the last are anything.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Window {
     /// The fold.
@@ -347,7 +349,8 @@ pub struct LerpPoint {
 
 /// `result[o][p][i] = (1 - t_p) * input[o][low_p][i] + t_p * input[o][high_p][i]`: an axis of a
 /// resize (nearest: t = 0). Slices of the input and the result are `pitch` elements apart, outer
-/// points as far as their slices reach.
+/// points as far as their slices reach. A slice is written to a multiple of 8 bytes; what is behind
+/// its elements is anything.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Lerp {
     /// Extent of the axes outside.

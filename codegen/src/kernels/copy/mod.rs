@@ -109,6 +109,7 @@ pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
             pointers: 2,
             dims: vec![],
             setup: Worker::new(),
+            registers: 8,
         };
         for point in 0..outer as u32 {
             let (mut from, mut to, mut rest) = (part.from, part.to, point);
@@ -324,6 +325,7 @@ impl Part {
             pointers: 2,
             dims,
             setup,
+            registers: 8,
         };
         match self.kind {
             Kind::Single(high) => {
@@ -410,6 +412,7 @@ impl Part {
             pointers: 2,
             dims,
             setup,
+            registers: 8,
         };
         let dim = group.map_or(&walked, |group| &self.dims[group]);
         let each = group.map_or(1, |_| walked.count);
@@ -470,6 +473,7 @@ fn line(
         pointers: 2,
         dims: without(dims, &[index]),
         setup,
+        registers: 8,
     };
     let fast = line(1).fast && dim.strides[..] == [unit as i32; 2];
     let (text, turns) = nest.emit_walk(dim, |count| {
@@ -500,6 +504,7 @@ fn paced(
         pointers: 2,
         dims: without(dims, &taken),
         setup,
+        registers: 8,
     };
     let code = nest.emit_walk(dim, |rows| {
         let mut body = Worker::new();
