@@ -18,7 +18,9 @@ pub fn to_tensor(host: &HostTensor, ty: &TensorType) -> Tensor {
                 .collect();
             Tensor::from_ints(ty.clone(), &values)
         }
-        HostType::F64 => {
+        HostType::F64 | HostType::Device(ScalarType::F32 | ScalarType::F16)
+            if host.element != HostType::Device(ty.element) =>
+        {
             let values: Vec<f32> = floats(host).iter().map(|&v| v as f32).collect();
             Tensor::from_floats(ty.clone(), &values)
         }
@@ -26,6 +28,28 @@ pub fn to_tensor(host: &HostTensor, ty: &TensorType) -> Tensor {
             ty: ty.clone(),
             data: host.bytes.clone(),
         },
+    }
+}
+
+/// A tensor of the interpreter as the host sees it.
+pub fn from_tensor(tensor: &Tensor, element: HostType) -> HostTensor {
+    let floats = || tensor.to_floats().into_iter();
+    let bytes = match element {
+        HostType::I64 => {
+            let ints = tensor.to_ints();
+            ints.iter().flat_map(|v| v.to_le_bytes()).collect()
+        }
+        HostType::F64 => floats().flat_map(|v| f64::from(v).to_le_bytes()).collect(),
+        HostType::Device(other) if other != tensor.ty.element && other.is_float() => {
+            let values: Vec<f32> = floats().collect();
+            Tensor::from_floats(tensor.ty.with_element(other), &values).data
+        }
+        HostType::Bool | HostType::Device(_) => tensor.data.clone(),
+    };
+    HostTensor {
+        element,
+        shape: tensor.ty.shape.to_vec(),
+        bytes,
     }
 }
 

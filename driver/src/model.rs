@@ -3,11 +3,12 @@
 use crate::backend::{self, Compiled};
 use crate::onnx;
 use indexmap::IndexMap;
-use ipucc_chip::{Assumptions, Chip};
+use ipucc_chip::{Assumptions, Chip, ScalarType};
 use ipucc_codegen::Catalog;
-use ipucc_passes::{PASSES, PlanEntry};
+use ipucc_passes::{PASSES, PlanEntry, Precision, precision};
 use ipucc_schedule::Cost;
-use ipucc_tensor::{Module, interp, text};
+use ipucc_tensor::interp::EvalError;
+use ipucc_tensor::{Module, Op, interp, text};
 use ipucc_tile::Program;
 use ipucc_tile::schedule::AbstainMode;
 use rayon::prelude::*;
@@ -22,6 +23,8 @@ pub struct Options {
     pub abstain: AbstainMode,
     /// Assumptions behind the prediction.
     pub assumptions: Assumptions,
+    /// What floats are computed in.
+    pub precision: Precision,
     /// Say where the values inside the program can be read (`Compiled::observations`).
     pub observe: bool,
 }
@@ -33,6 +36,7 @@ impl Options {
             chip,
             abstain: AbstainMode::default(),
             assumptions: Assumptions::default(),
+            precision: Precision::default(),
             observe: false,
         }
     }
@@ -41,12 +45,73 @@ impl Options {
 /// A compiled model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Model {
+    /// The module in the precision that was asked for: what the program has to compute.
+    pub source: Module,
+    /// What that precision did to the weights.
+    pub conversions: Vec<Conversion>,
     /// The module after the tensor passes.
     pub module: Module,
     /// What the planner decided.
     pub plan: Vec<PlanEntry>,
     /// The package and what led to it.
     pub compiled: Compiled,
+}
+
+/// What converting a weight to another float type did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Conversion {
+    /// The weight.
+    pub weight: String,
+    /// The type that it is computed in.
+    pub element: ScalarType,
+    /// Its number of elements.
+    pub elements: usize,
+    /// Largest difference between an element and what it became, those that saturated left out.
+    pub largest_error: f32,
+    /// Elements beyond the largest number of the type.
+    pub saturated: usize,
+}
+
+/// Every weight that a module converts to a float type as it is.
+fn conversions(module: &Module) -> Result<Vec<Conversion>, EvalError> {
+    let Some(function) = module.entry() else {
+        return Ok(Vec::new());
+    };
+    let mut found: IndexMap<(String, ScalarType), Conversion> = IndexMap::new();
+    for &inst in &function.body {
+        let data = &function.insts[inst];
+        let Op::Convert(element) = data.op else {
+            continue;
+        };
+        let operand = function.def(data.operands[0]);
+        let Some(Op::Weight(name)) = operand.map(|inner| &function.insts[inner].op) else {
+            continue;
+        };
+        let key = (name.clone(), element);
+        if found.contains_key(&key) {
+            continue;
+        }
+        let stored = interp::weight(module, name)?;
+        let became = interp::eval_op(&data.op, &[&stored], function.ty(data.results[0]));
+        let pairs = stored.to_floats().into_iter().zip(became.to_floats());
+        let most = element.largest();
+        let mut conversion = Conversion {
+            weight: name.clone(),
+            element,
+            elements: stored.ty.elements(),
+            largest_error: 0.0,
+            saturated: 0,
+        };
+        for (before, after) in pairs {
+            if before.abs() > most {
+                conversion.saturated += 1;
+            } else {
+                conversion.largest_error = conversion.largest_error.max((before - after).abs());
+            }
+        }
+        found.insert(key, conversion);
+    }
+    Ok(found.into_values().collect())
 }
 
 /// Reads a model file: ONNX by its ending, text otherwise.
@@ -86,7 +151,13 @@ pub fn optimize(module: Module, mut dump: impl FnMut(&str, &Module)) -> Module {
 /// # Errors
 /// What stands against it, in words.
 pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
-    let module = optimize(module.clone(), |_, _| {});
+    let source = precision(module, &options.precision).map_err(|error| error.to_string())?;
+    let conversions = if options.precision.is_declared() {
+        Vec::new()
+    } else {
+        conversions(&source).map_err(|error| error.to_string())?
+    };
+    let module = optimize(source.clone(), |_, _| {});
     let catalog = Catalog {
         assumptions: options.assumptions.clone(),
     };
@@ -103,6 +174,8 @@ pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
     let mut compiled = compile_program(planned.program, options)?;
     compiled.package.map.tensor_text = text::print(&without_data(&module));
     Ok(Model {
+        source,
+        conversions,
         module,
         plan: planned.log,
         compiled,

@@ -96,6 +96,52 @@ fn a_dumped_tile_program_is_compiled_from_there() {
 }
 
 #[test]
+fn the_perceptron_runs_in_f16_within_its_bounds() {
+    let precision = ["--precision", "f16", "--tiles", "64", "--check", "--json"];
+    let mut arguments = vec!["run", "examples/mlp.ir"];
+    arguments.extend(precision);
+    let report = json(&arguments);
+    assert_eq!(report["outputs"][0]["ok"], true, "{report}");
+    // The host still sees what the model declares.
+    assert_eq!(report["outputs"][0]["type"], "f32");
+    assert_eq!(report["predicted_cycles"], report["simulated_cycles"]);
+    let converted = report["weights_converted"].as_array().expect("a list");
+    assert_eq!(converted.len(), 4);
+    assert!(converted.iter().all(|weight| weight["type"] == "f16"
+        && weight["saturated"] == 0
+        && weight["largest_error"].as_f64() > Some(0.0)));
+    let declared = json(&["run", "examples/mlp.ir", "--tiles", "64", "--json"]);
+    assert!(report["simulated_cycles"].as_u64() < declared["simulated_cycles"].as_u64());
+}
+
+#[test]
+fn inputs_beyond_f16_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.npy");
+    let big: Vec<u8> = (0..64 * 256)
+        .flat_map(|i| if i == 5 { 1e6f32 } else { 0.5 }.to_le_bytes())
+        .collect();
+    let tensor = ipucc_runtime::HostTensor {
+        element: ipucc_chip::HostType::Device(ipucc_chip::ScalarType::F32),
+        shape: vec![64, 256],
+        bytes: big,
+    };
+    std::fs::write(&path, ipucc::npy::write(&tensor)).expect("writes");
+    let input = format!("x={}", path.display());
+    let model = [
+        "run",
+        "examples/mlp.ir",
+        "--tiles",
+        "16",
+        "--precision",
+        "f16",
+    ];
+    let mut arguments = model.to_vec();
+    arguments.extend(["--json", "--input", &input]);
+    assert_eq!(json(&arguments)["inputs_saturated"]["x"], 1);
+}
+
+#[test]
 fn padding_of_a_contraction_adds_nothing() {
     for tiles in ["1", "4", "64"] {
         let model = "driver/tests/models/odd_contraction.ir";

@@ -2,9 +2,11 @@
 
 mod cleanup;
 pub mod partition;
+mod precision;
 
 pub use cleanup::{canonicalize, cse, dce};
 pub use partition::{Options, PlanEntry, PlanError, Planned, partition};
+pub use precision::{Precision, PrecisionError, precision};
 
 use ipucc_tensor::Module;
 

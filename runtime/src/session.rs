@@ -38,6 +38,9 @@ pub struct Outcome {
     pub outputs: IndexMap<String, HostTensor>,
     /// Values inside the program, by name, if they were asked for.
     pub observed: IndexMap<String, HostTensor>,
+    /// Inputs with elements beyond the largest number of their device type, and how many; those
+    /// became that number.
+    pub saturated: IndexMap<String, usize>,
     /// Cycles from the release of the first barrier to the last arrival at the last one.
     pub cycles: u64,
     /// What the simulator reports.
@@ -110,11 +113,15 @@ impl Session {
                 }
             }
         }
+        let mut saturated = IndexMap::new();
         for (name, binding) in &self.package.inputs {
             let missing = || SessionError::Input(name.clone(), "is missing".into());
             let tensor = inputs.get(name).ok_or_else(missing)?;
             let bad = |reason| SessionError::Input(name.clone(), reason);
-            let device = to_device(binding, tensor).map_err(bad)?;
+            let (device, beyond) = to_device(binding, tensor).map_err(bad)?;
+            if beyond > 0 {
+                saturated.insert(name.clone(), beyond);
+            }
             scatter(&mut self.simulator, binding, &device)?;
         }
         let entries: Vec<(LogicalTile, u32)> = self
@@ -160,14 +167,16 @@ impl Session {
         Ok(Outcome {
             outputs,
             observed,
+            saturated,
             cycles,
             report,
         })
     }
 }
 
-/// Checks a host buffer against its binding and converts it to the device type.
-fn to_device(binding: &Binding, tensor: &HostTensor) -> Result<Vec<u8>, String> {
+/// Checks a host buffer against its binding and converts it to the device type; and how many
+/// elements are beyond the largest number of that type.
+fn to_device(binding: &Binding, tensor: &HostTensor) -> Result<(Vec<u8>, usize), String> {
     if tensor.element != binding.host {
         return Err(format!(
             "has elements of type {}, expected {}",
@@ -191,8 +200,8 @@ fn to_device(binding: &Binding, tensor: &HostTensor) -> Result<Vec<u8>, String> 
             tensor.bytes.len()
         ));
     }
-    match binding.host {
-        HostType::I64 => {
+    match (binding.host, binding.device) {
+        (HostType::I64, ScalarType::I32) => {
             let mut out = Vec::with_capacity(elements * 4);
             for (index, chunk) in tensor.bytes.as_chunks::<8>().0.iter().enumerate() {
                 let value = i64::from_le_bytes(*chunk);
@@ -200,56 +209,92 @@ fn to_device(binding: &Binding, tensor: &HostTensor) -> Result<Vec<u8>, String> 
                     .map_err(|_| format!("element {index} is {value}, outside 32 bits"))?;
                 out.extend(narrow.to_le_bytes());
             }
-            Ok(out)
+            Ok((out, 0))
         }
-        HostType::F64 => Ok(tensor
-            .bytes
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .flat_map(|chunk| (f64::from_le_bytes(*chunk) as f32).to_le_bytes())
-            .collect()),
-        HostType::Bool => Ok(tensor
-            .bytes
-            .iter()
-            .map(|&byte| u8::from(byte != 0))
-            .collect()),
-        HostType::Device(element) if element == binding.device => Ok(tensor.bytes.clone()),
-        HostType::Device(ScalarType::F32) if binding.device == ScalarType::F16 => Ok(tensor
-            .bytes
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .flat_map(|chunk| half::f16::from_f32(f32::from_le_bytes(*chunk)).to_le_bytes())
-            .collect()),
-        HostType::Device(element) => Err(format!(
-            "cannot be converted from {element} to {}",
-            binding.device
-        )),
+        (HostType::Bool, ScalarType::I1) => {
+            let truths = tensor.bytes.iter().map(|&byte| u8::from(byte != 0));
+            Ok((truths.collect(), 0))
+        }
+        (HostType::Device(element), device) if element == device => Ok((tensor.bytes.clone(), 0)),
+        (host, device) => {
+            let different = || format!("cannot be converted from {host} to {device}");
+            let values = floats_of(host, &tensor.bytes).ok_or_else(different)?;
+            let most = f64::from(device.largest());
+            let beyond = values.iter().filter(|v| v.is_finite() && v.abs() > most);
+            let beyond = beyond.count();
+            let finite = |v: f64| {
+                if v.is_finite() {
+                    v.clamp(-most, most)
+                } else {
+                    v
+                }
+            };
+            let out: Vec<u8> = match device {
+                ScalarType::F32 => values
+                    .iter()
+                    .flat_map(|&v| (finite(v) as f32).to_le_bytes())
+                    .collect(),
+                ScalarType::F16 => values
+                    .iter()
+                    .flat_map(|&v| half::f16::from_f64(finite(v)).to_le_bytes())
+                    .collect(),
+                _ => return Err(different()),
+            };
+            Ok((out, beyond))
+        }
     }
+}
+
+/// Elements of a buffer of f16, f32 or f64.
+fn floats_of(element: HostType, bytes: &[u8]) -> Option<Vec<f64>> {
+    Some(match element {
+        HostType::F64 => {
+            let chunks = bytes.as_chunks::<8>().0.iter();
+            chunks.map(|chunk| f64::from_le_bytes(*chunk)).collect()
+        }
+        HostType::Device(ScalarType::F32) => {
+            let chunks = bytes.as_chunks::<4>().0.iter();
+            chunks
+                .map(|chunk| f32::from_le_bytes(*chunk).into())
+                .collect()
+        }
+        HostType::Device(ScalarType::F16) => {
+            let chunks = bytes.as_chunks::<2>().0.iter();
+            chunks
+                .map(|chunk| half::f16::from_le_bytes(*chunk).to_f64())
+                .collect()
+        }
+        _ => return None,
+    })
 }
 
 /// Converts device data to the host type of the binding.
 fn from_device(binding: &Binding, device: &[u8]) -> HostTensor {
+    let values = || floats_of(HostType::Device(binding.device), device);
     let bytes = match binding.host {
-        HostType::I64 => device
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .flat_map(|chunk| i64::from(i32::from_le_bytes(*chunk)).to_le_bytes())
-            .collect(),
-        HostType::F64 => device
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .flat_map(|chunk| f64::from(f32::from_le_bytes(*chunk)).to_le_bytes())
-            .collect(),
-        HostType::Device(ScalarType::F32) if binding.device == ScalarType::F16 => device
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .flat_map(|chunk| half::f16::from_le_bytes(*chunk).to_f32().to_le_bytes())
-            .collect(),
+        HostType::I64 => {
+            let chunks = device.as_chunks::<4>().0.iter();
+            chunks
+                .flat_map(|chunk| i64::from(i32::from_le_bytes(*chunk)).to_le_bytes())
+                .collect()
+        }
+        HostType::Device(element) if element == binding.device => device.to_vec(),
+        HostType::F64 => {
+            let values = values().unwrap_or_default();
+            values.iter().flat_map(|v| v.to_le_bytes()).collect()
+        }
+        HostType::Device(ScalarType::F32) => {
+            let values = values().unwrap_or_default();
+            values
+                .iter()
+                .flat_map(|&v| (v as f32).to_le_bytes())
+                .collect()
+        }
+        HostType::Device(ScalarType::F16) => {
+            let values = values().unwrap_or_default();
+            let halves = values.iter().map(|&v| half::f16::from_f64(v));
+            halves.flat_map(half::f16::to_le_bytes).collect()
+        }
         HostType::Bool | HostType::Device(_) => device.to_vec(),
     };
     HostTensor {

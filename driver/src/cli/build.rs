@@ -1,6 +1,6 @@
 //! `ipucc build`, also `ipucc MODEL`: compile a model to a package file.
 
-use super::compile::{CompileArgs, read_model, read_program};
+use super::compile::{CompileArgs, conversions_text, read_model, read_program};
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
 use ipucc::model;
@@ -33,6 +33,7 @@ pub fn run(args: Args) -> Outcome {
     } else {
         let module = read_model(&args.model, &args.compile)?;
         let model = model::compile(&module, &options).map_err(failed)?;
+        print(conversions_text(&model.conversions))?;
         (model.compiled.package, model.plan)
     };
     if args.explain_plan {

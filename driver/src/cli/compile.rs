@@ -3,8 +3,9 @@
 use super::{Failure, Outcome, read};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;
-use ipucc::model::{self, Options};
-use ipucc_chip::{Assumptions, Chip};
+use ipucc::model::{self, Conversion, Options};
+use ipucc_chip::{Assumptions, Chip, ScalarType};
+use ipucc_passes::Precision;
 use ipucc_tensor::Module;
 use ipucc_tile::schedule::AbstainMode;
 use std::path::Path;
@@ -21,6 +22,13 @@ pub struct CompileArgs {
     /// Change a named assumption (`ipucc sim --assumptions` lists them).
     #[arg(long = "assume", value_name = "NAME=VALUE", value_parser = pair)]
     pub assume: Vec<(String, String)>,
+    /// Compute floats in this type (f32 or f16); NAME=TYPE does so for one operation, by the name of
+    /// its result or of its ONNX node. Without it every operation runs in its declared type.
+    #[arg(long, value_name = "[NAME=]TYPE", value_parser = precision)]
+    pub precision: Vec<(Option<String>, ScalarType)>,
+    /// Sum products in this type (f32 or f16).
+    #[arg(long, value_name = "TYPE", value_parser = element)]
+    pub accumulate: Option<ScalarType>,
     /// How tiles without work in a phase pass its barrier.
     #[arg(long, value_name = "MODE", default_value = "per-phase", value_parser = ["per-phase", "advance"])]
     pub abstain: String,
@@ -54,8 +62,19 @@ impl CompileArgs {
             "advance" => AbstainMode::Advance,
             _ => AbstainMode::PerPhase,
         };
+        let mut precision = Precision {
+            accumulate: self.accumulate,
+            ..Precision::default()
+        };
+        for (name, element) in &self.precision {
+            match name {
+                Some(name) => precision.overrides.push((name.clone(), *element)),
+                None => precision.element = Some(*element),
+            }
+        }
         Ok(Options {
             abstain,
+            precision,
             assumptions: self.assumptions()?,
             ..Options::new(chip)
         })
@@ -76,6 +95,63 @@ impl CompileArgs {
             })
             .collect()
     }
+}
+
+/// An element type.
+fn element(text: &str) -> Result<ScalarType, String> {
+    text.parse().map_err(|()| {
+        let known: Vec<&str> = ScalarType::ALL.iter().map(|e| e.name()).collect();
+        format!("expected an element type: {}", known.join(", "))
+    })
+}
+
+/// `TYPE` or `NAME=TYPE`.
+fn precision(text: &str) -> Result<(Option<String>, ScalarType), String> {
+    match text.rsplit_once('=') {
+        Some((name, ty)) => Ok((Some(name.to_owned()), element(ty)?)),
+        None => Ok((None, element(text)?)),
+    }
+}
+
+/// What a precision did to the weights, for people.
+pub fn conversions_text(conversions: &[Conversion]) -> String {
+    let Some(worst) = conversions
+        .iter()
+        .max_by(|a, b| a.largest_error.total_cmp(&b.largest_error))
+    else {
+        return String::new();
+    };
+    let saturated: Vec<&Conversion> = conversions.iter().filter(|c| c.saturated > 0).collect();
+    let mut text = format!(
+        "{} weights converted to {}: largest error {:.2e} (`{}`)",
+        conversions.len(),
+        worst.element,
+        worst.largest_error,
+        worst.weight
+    );
+    if saturated.is_empty() {
+        text.push_str(", nothing saturated\n");
+    } else {
+        text.push('\n');
+    }
+    for conversion in saturated {
+        text.push_str(&format!(
+            "  `{}`: {} of {} elements are beyond the largest {}\n",
+            conversion.weight, conversion.saturated, conversion.elements, conversion.element
+        ));
+    }
+    text
+}
+
+/// As [`conversions_text`], every weight, for programs.
+pub fn conversions_json(conversions: &[Conversion]) -> serde_json::Value {
+    let one = |c: &Conversion| {
+        serde_json::json!({
+            "weight": c.weight, "type": c.element.to_string(), "elements": c.elements,
+            "largest_error": c.largest_error, "saturated": c.saturated,
+        })
+    };
+    conversions.iter().map(one).collect()
 }
 
 /// `NAME=VALUE`.

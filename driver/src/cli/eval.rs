@@ -3,7 +3,7 @@
 use super::compile::pair;
 use super::{Failure, Outcome, complain, print, read, write_file};
 use indexmap::IndexMap;
-use ipucc::host::{random, to_tensor};
+use ipucc::host::{from_tensor, random, to_tensor};
 use ipucc::{model, npy};
 use ipucc_chip::HostType;
 use ipucc_runtime::HostTensor;
@@ -91,7 +91,7 @@ pub fn run(args: Args) -> Outcome {
         let Some(tensor) = outputs.get(&port.name) else {
             continue;
         };
-        let host = to_host(tensor, port.host);
+        let host = from_tensor(tensor, port.host);
         let mut written = false;
         for (_, path) in args.output.iter().filter(|(name, _)| *name == port.name) {
             write_file(Path::new(path), &npy::write(&host))?;
@@ -119,29 +119,6 @@ fn check_range(name: &str, host: &HostTensor) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// A result in the host's element type.
-fn to_host(tensor: &Tensor, element: HostType) -> HostTensor {
-    let bytes = match element {
-        HostType::I64 => {
-            let ints = tensor.to_ints();
-            ints.iter().flat_map(|v| v.to_le_bytes()).collect()
-        }
-        HostType::F64 => {
-            let floats = tensor.to_floats();
-            floats
-                .iter()
-                .flat_map(|&v| f64::from(v).to_le_bytes())
-                .collect()
-        }
-        _ => tensor.data.clone(),
-    };
-    HostTensor {
-        element,
-        shape: tensor.ty.shape.to_vec(),
-        bytes,
-    }
 }
 
 fn show(name: &str, tensor: &Tensor) -> String {

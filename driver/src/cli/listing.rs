@@ -1,6 +1,6 @@
 //! `ipucc explain`, `ipucc passes`: what there is, in words.
 
-use super::opt::LATER;
+use super::opt::{LATER, PRECISION};
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
 use ipucc_passes::PASSES;
@@ -36,9 +36,8 @@ pub struct PassesArgs {}
 /// Lists the passes.
 pub fn passes(_: PassesArgs) -> Outcome {
     let mut out = String::new();
-    for (name, about) in PASSES
-        .iter()
-        .map(|pass| (pass.name, pass.about))
+    for (name, about) in std::iter::once(PRECISION)
+        .chain(PASSES.iter().map(|pass| (pass.name, pass.about)))
         .chain(LATER.iter().copied())
     {
         out.push_str(&format!("{name:<14}{about}\n"));

@@ -4,7 +4,7 @@ use super::compile::{CompileArgs, read_model};
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
 use ipucc::{dump, model};
-use ipucc_passes::PASSES;
+use ipucc_passes::{PASSES, precision};
 use ipucc_tensor::text;
 use std::path::PathBuf;
 
@@ -23,6 +23,12 @@ pub struct Args {
     compile: CompileArgs,
 }
 
+/// The pass before all others; it needs the policy of `--precision` and `--accumulate`.
+pub const PRECISION: (&str, &str) = (
+    "precision",
+    "Replaces float types as --precision and --accumulate say.",
+);
+
 /// Passes behind the tensor ones, by name.
 pub const LATER: &[(&str, &str)] = &[
     (
@@ -39,7 +45,9 @@ pub const LATER: &[(&str, &str)] = &[
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
     let known = |name: &str| {
-        PASSES.iter().any(|pass| pass.name == name) || LATER.iter().any(|(later, _)| *later == name)
+        name == PRECISION.0
+            || PASSES.iter().any(|pass| pass.name == name)
+            || LATER.iter().any(|(later, _)| *later == name)
     };
     for name in args.passes.iter().chain(&args.dump_after) {
         if name != "all" && !known(name) {
@@ -48,9 +56,15 @@ pub fn run(args: Args) -> Outcome {
             )));
         }
     }
-    let module = read_model(&args.model, &args.compile)?;
+    let options = args.compile.options()?;
+    let declared = read_model(&args.model, &args.compile)?;
+    let module = precision(&declared, &options.precision)
+        .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
     let wanted = |name: &str| args.dump_after.iter().any(|d| d == name || d == "all");
     let mut text_out = String::new();
+    if wanted("precision") && !options.precision.is_declared() {
+        text_out.push_str(&format!("// after precision\n{}\n", text::print(&module)));
+    }
     let mut current = module.clone();
     for pass in PASSES {
         if !args.passes.is_empty() && !args.passes.iter().any(|name| name == pass.name) {
@@ -69,8 +83,7 @@ pub fn run(args: Args) -> Outcome {
         return print(text::print(&current));
     }
     if LATER.iter().any(|(name, _)| wanted(name)) {
-        let options = args.compile.options()?;
-        let model = model::compile(&module, &options)
+        let model = model::compile(&declared, &options)
             .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
         let scheduled = &model.compiled.scheduled;
         if wanted("partition") {

@@ -1,6 +1,8 @@
 //! `ipucc run`: compile a model, or load a package, and run it on the simulator.
 
-use super::compile::{CompileArgs, pair, read_model, read_program};
+use super::compile::{
+    CompileArgs, conversions_json, conversions_text, pair, read_model, read_program,
+};
 use super::{Failure, Outcome, print, read};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;
@@ -69,6 +71,7 @@ pub fn run(args: Args) -> Outcome {
         .model
         .extension()
         .is_some_and(|extension| extension == "ipupkg");
+    let mut conversions = Vec::new();
     let (package, judge) = if is_package {
         if args.check {
             return Err(Failure::user(
@@ -92,10 +95,11 @@ pub fn run(args: Args) -> Outcome {
         let model = model::compile(&module, &options)
             .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
         let judge = args.check.then_some(Judge {
-            source: module,
+            source: model.source,
             planned: model.module,
             observations: model.compiled.observations,
         });
+        conversions = model.conversions;
         (model.compiled.package, judge)
     };
     let compile_seconds = started.elapsed().as_secs_f64();
@@ -123,6 +127,8 @@ pub fn run(args: Args) -> Outcome {
             "simulated_cycles": simulated,
             "tiles_computing": summary.tiles_computing,
             "sram_peak_bytes": peak,
+            "weights_converted": conversions_json(&conversions),
+            "inputs_saturated": summary.saturated,
             "compile_seconds": compile_seconds,
             "simulate_seconds": simulate_seconds,
             "outputs": summary.outputs,
@@ -134,9 +140,10 @@ pub fn run(args: Args) -> Outcome {
     } else {
         let _ = writeln!(
             summary.text,
-            "{}{simulated} cycles per inference ({predicted} predicted), {:.2} us modelled at {:.1} GHz\n\
+            "{}{}{simulated} cycles per inference ({predicted} predicted), {:.2} us modelled at {:.1} GHz\n\
              {} tiles compute, fullest tile {peak} bytes, compiled in {compile_seconds:.2} s, \
              simulated in {simulate_seconds:.2} s",
+            conversions_text(&conversions),
             summary
                 .checked
                 .as_ref()
@@ -188,6 +195,8 @@ struct Summary {
     /// How the first run differed from the prediction.
     wrong: Option<String>,
     outputs: Vec<serde_json::Value>,
+    /// Inputs with elements beyond their device type, and how many.
+    saturated: IndexMap<String, usize>,
     tiles_computing: usize,
     accuracy: Option<f64>,
     reference_accuracy: Option<f64>,
@@ -196,7 +205,7 @@ struct Summary {
 
 /// What a checked run is compared with.
 struct Judge {
-    /// The model as it was read.
+    /// The model in the precision that was asked for.
     source: Module,
     /// The module that was planned.
     planned: Module,
@@ -311,6 +320,15 @@ impl Runner<'_> {
             .iter()
             .filter(|&&turns| turns > 0 && turns as f64 >= mean / 4.0)
             .count();
+        for (name, count) in &outcome.saturated {
+            if summary.saturated.insert(name.clone(), *count).is_none() {
+                let device = self.session.package().inputs[name].device;
+                let _ = writeln!(
+                    summary.text,
+                    "input {name}: {count} elements are beyond the largest {device} and became it"
+                );
+            }
+        }
         if let Some(judge) = self.judge {
             let checked = self.check(judge, inputs, &outcome)?;
             // The first run that is wrong is the one to look at.

@@ -78,6 +78,16 @@ impl ScalarType {
         matches!(self, ScalarType::I32 | ScalarType::I16 | ScalarType::I8)
     }
 
+    /// The largest finite number of a float type (`isa/float.md`); for integers, of f32.
+    pub const fn largest(self) -> f32 {
+        match self {
+            ScalarType::F16 => 65504.0,
+            ScalarType::F8E4M3 => 240.0,
+            ScalarType::F8E5M2 => 57344.0,
+            _ => f32::MAX,
+        }
+    }
+
     /// The type that a host buffer of this element type has unless the model says otherwise.
     pub const fn host(self) -> HostType {
         match self {
