@@ -6,8 +6,10 @@
 //! ([`crate::pipeline`]): at best one vector of 8 bytes a turn, two loads and a store together.
 
 mod lower;
+mod scalar;
 
 use self::lower::{Lowered, Source, lower};
+use super::nest::{Dim, Nest};
 use super::{Launch, Made, Word, anywhere, fits};
 use crate::pipeline::{Access, Schedule, Walk};
 use crate::worker::{Worker, entry};
@@ -48,19 +50,99 @@ pub(super) fn generate(
     }
     let (map, order) = vectors_first(map);
     let map = &map;
-    let mut axes = collapse(map);
+    let axes = collapse(map);
     let elements: u64 = axes.iter().map(|axis| u64::from(axis.extent)).product();
     if elements == 0 || !fits(elements * u64::from(map.output.element.bytes())) {
         return Err(no("it has no elements, or more than fit a tile".into()));
     }
-    let Some(columns) = axes.pop() else {
-        return Err(no("it has no axes".into()));
-    };
+    vectors(map, axes.clone(), &order, relaxed, assumptions)
+        .or_else(|why| {
+            let others = scalars_of(map, axes, &order, relaxed, assumptions);
+            others.map_err(|reason| if reason.is_empty() { why } else { reason })
+        })
+        .map_err(no)
+}
+
+/// Element by element; an empty reason says that this form is not for the buffers' types.
+fn scalars_of(
+    map: &Map,
+    mut axes: Vec<Axis>,
+    order: &[usize],
+    relaxed: bool,
+    assumptions: &Assumptions,
+) -> Result<Made, String> {
+    let elements: Vec<ScalarType> = types(map);
+    if !scalar::supports(&elements) {
+        return Err(String::new());
+    }
+    let columns = axes.pop().ok_or("it has no axes")?;
     if columns.strides.iter().any(|&stride| stride > 1) || columns.strides.last() != Some(&1) {
-        return Err(no(format!(
+        return Err(String::new());
+    }
+    let group = scalar::group(&elements, &columns.strides);
+    let whole = |axis: &Axis| {
+        axis.strides
+            .iter()
+            .zip(&elements)
+            .zip(&columns.strides)
+            .all(|((stride, ty), inner)| {
+                *inner == 0 || (stride * ty.bytes()).is_multiple_of(4.min(group * ty.bytes()))
+            })
+    };
+    let words = columns.extent.is_multiple_of(group) && axes.iter().all(whole);
+    if !axes.is_empty() && !words {
+        return Err(format!(
+            "rows of {} elements of {}; hint: pad rows to a multiple of 4 bytes",
+            columns.extent, map.output.element
+        ));
+    }
+    let dim = |extent: u32, strides: &[u32], elements_of: u32| {
+        let bytes: Vec<i32> = strides
+            .iter()
+            .zip(&elements)
+            .map(|(stride, ty)| (stride * ty.bytes() * elements_of) as i32)
+            .collect();
+        Dim::new(extent, &bytes)
+    };
+    let mut dims: Vec<Dim> = axes.iter().map(|a| dim(a.extent, &a.strides, 1)).collect();
+    dims.push(dim(columns.extent.div_ceil(group), &columns.strides, group));
+    let loops = super::nest::joined(&dims).len() as u32;
+    let nest = Nest {
+        name: "map",
+        pointers: elements.len() as u32,
+        dims,
+        setup: Worker::new(),
+        registers: 0,
+    };
+    let pointers: Vec<(usize, u32)> = order.iter().map(|&operand| (operand, 0)).collect();
+    let launch = nest.launch([0; 6], &pointers);
+    let strides = &columns.strides;
+    let (text, turns) = scalar::generate(map, strides, group, nest, loops, relaxed, assumptions)?;
+    let launch = Launch { turns, ..launch };
+    Ok((text, vec![launch], vec![anywhere(); order.len()]))
+}
+
+/// Element types of the buffers: inputs, then the result.
+fn types(map: &Map) -> Vec<ScalarType> {
+    (map.inputs.iter().chain([&map.output]))
+        .map(|access| access.element)
+        .collect()
+}
+
+/// Vectors of 8 bytes.
+fn vectors(
+    map: &Map,
+    mut axes: Vec<Axis>,
+    order: &[usize],
+    relaxed: bool,
+    assumptions: &Assumptions,
+) -> Result<Made, String> {
+    let columns = axes.pop().ok_or("it has no axes")?;
+    if columns.strides.iter().any(|&stride| stride > 1) || columns.strides.last() != Some(&1) {
+        return Err(format!(
             "the innermost strides {:?} are not 0 or 1",
             columns.strides
-        )));
+        ));
     }
     // The longest of the other axes is dealt to the workers, the rest are launches.
     let longest = (0..axes.len()).max_by_key(|&index| (axes[index].extent, index));
@@ -69,16 +151,11 @@ pub(super) fn generate(
         .map(|index| axes.remove(index));
     let outer: u32 = axes.iter().map(|axis| axis.extent).product();
     if outer > MAX_LAUNCHES {
-        return Err(no(format!(
+        return Err(format!(
             "{outer} separate rows are more than {MAX_LAUNCHES}"
-        )));
+        ));
     }
-    let elements: Vec<ScalarType> = map
-        .inputs
-        .iter()
-        .chain([&map.output])
-        .map(|access| access.element)
-        .collect();
+    let elements = types(map);
     let single = outer == 1 && rows.is_none();
     let outside: Vec<&Axis> = axes.iter().chain(&rows).collect();
     let place = Place {
@@ -87,7 +164,7 @@ pub(super) fn generate(
         outside: &outside,
         single,
     };
-    let plan = plan(map, &place, relaxed, assumptions).map_err(no)?;
+    let plan = plan(map, &place, relaxed, assumptions)?;
     let shape = Shape {
         rows: rows.as_ref(),
         columns: &columns,
@@ -112,7 +189,7 @@ pub(super) fn generate(
                 entry: "map",
                 record: offsets
                     .iter()
-                    .zip(&order)
+                    .zip(order)
                     .map(|(&offset, &operand)| Word::Operand(operand, offset))
                     .chain(constants)
                     .collect(),
@@ -121,7 +198,7 @@ pub(super) fn generate(
             }
         })
         .collect();
-    Ok((text, launches, needs(plan.access, &order)))
+    Ok((text, launches, needs(plan.access, order)))
 }
 
 /// What the operands need, in the caller's numbering.
