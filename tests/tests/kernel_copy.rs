@@ -31,6 +31,8 @@ fn check(element: ScalarType, size: u32, dims: &[(u32, u32, u32)]) -> u64 {
         })
         .collect();
     let copy = Copy {
+        source_offset: 0,
+        destination_offset: 0,
         bytes: size * bytes,
         dims,
     };

@@ -380,6 +380,8 @@ fn copies() {
         let vy = bench.output(element, &[count], Layout::row(1));
         let bytes = 4 * block as i32;
         let copy = Copy {
+            source_offset: 0,
+            destination_offset: 0,
             bytes: 4 * block,
             dims: smallvec![
                 CopyDim {
@@ -444,6 +446,8 @@ fn transposes_of_halves() {
         let vx = bench.input("x", element, &[rows * columns], Layout::row(1), &x);
         let vy = bench.output(element, &[rows * columns], Layout::row(1));
         let copy = Copy {
+            source_offset: 0,
+            destination_offset: 0,
             bytes: 2,
             dims: smallvec![
                 CopyDim {

@@ -98,6 +98,8 @@ fn copy(bytes: u32) -> u64 {
     let vx = bench.input("x", F32, &[count], flat(), &x);
     let vy = bench.output(F32, &[count], flat());
     let copy = Copy {
+        source_offset: 0,
+        destination_offset: 0,
         bytes,
         dims: smallvec![CopyDim {
             count: 1,
@@ -123,6 +125,8 @@ fn rearrange(element: ScalarType, dims: &[(u32, u32, u32)]) -> u64 {
         destination_bytes: (to * bytes) as i32,
     };
     let copy = Copy {
+        source_offset: 0,
+        destination_offset: 0,
         bytes,
         dims: dims.iter().map(dim).collect(),
     };

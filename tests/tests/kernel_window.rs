@@ -213,6 +213,8 @@ fn convolution_over_gathered_panels() {
             };
             let (row, d, s) = (shape.width * c, shape.dilation, shape.stride);
             let copy = Copy {
+                source_offset: 0,
+                destination_offset: 0,
                 bytes: panel * bytes,
                 dims: smallvec![
                     dim(shape.taps, d * row, shape.across * c / panel * m * panel),

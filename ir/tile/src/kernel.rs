@@ -189,8 +189,13 @@ pub struct CopyDim {
 /// Copies `bytes` contiguous bytes for every point of `dims` (outermost first).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Copy {
-    /// Contiguous bytes of one piece: 2, 4 or a multiple of 8; then both buffers begin at multiples of 8.
+    /// Contiguous bytes of one piece, even.
     pub bytes: u32,
+    /// Byte of the source at which the first piece begins, even. The buffers themselves begin at
+    /// multiples of 8.
+    pub source_offset: u32,
+    /// Byte of the destination at which the first piece begins, even.
+    pub destination_offset: u32,
     /// Repetitions.
     pub dims: SmallVec<[CopyDim; 4]>,
 }

@@ -150,7 +150,7 @@ impl TileSet {
 pub struct Operand {
     /// The value; the tile must hold a shard of it.
     pub value: Value,
-    /// Byte offset into the shard, a multiple of 4; of 8 where the kernel moves double words.
+    /// Byte offset into the shard, a multiple of 8.
     pub offset_bytes: u32,
 }
 

@@ -9,14 +9,30 @@ use thiserror::Error;
 
 /// Why a value cannot be moved.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("`{source_name}` to `{destination_name}`: {reason}")]
-pub struct TransferError {
-    /// Value that is read.
-    pub source_name: String,
-    /// Value that is written.
-    pub destination_name: String,
-    /// What stands against it.
-    pub reason: String,
+pub enum TransferError {
+    /// The element types differ.
+    #[error("`{from}` to `{to}`: the element types differ")]
+    Types {
+        /// Value that is read.
+        from: String,
+        /// Value that is written.
+        to: String,
+    },
+    /// A piece begins or ends inside a word.
+    #[error(
+        "`{from}` to `{to}`: a piece of {elements} elements is not whole words; hint: cut along \
+         multiples of {per_word} elements"
+    )]
+    HalfWords {
+        /// Value that is read.
+        from: String,
+        /// Value that is written.
+        to: String,
+        /// Elements of the piece.
+        elements: u64,
+        /// Elements of a word.
+        per_word: u64,
+    },
 }
 
 /// A stretch of words between two shards of one tile: what no exchange can do.
@@ -48,13 +64,11 @@ pub fn transfer(
     map: &dyn Fn(&[u32]) -> Shape,
 ) -> Result<(Transfer, Vec<LocalCopy>), TransferError> {
     let (from, to) = (&program.values[source], &program.values[destination]);
-    let fail = |reason: String| TransferError {
-        source_name: from.name.clone(),
-        destination_name: to.name.clone(),
-        reason,
-    };
     if from.element != to.element {
-        return Err(fail("the element types differ".into()));
+        return Err(TransferError::Types {
+            from: from.name.clone(),
+            to: to.name.clone(),
+        });
     }
     let replicas = from.distribution.replicas as usize;
     let boxes: Vec<(Shape, Shape)> = (0..from.distribution.points())
@@ -111,7 +125,13 @@ pub fn transfer(
             ));
         });
         for (owner, elements) in groups {
-            let pieces = words(elements, per_word).map_err(&fail)?;
+            let pieces =
+                words(elements, per_word).map_err(|elements| TransferError::HalfWords {
+                    from: from.name.clone(),
+                    to: to.name.clone(),
+                    elements,
+                    per_word,
+                })?;
             let owners = &from.distribution.tiles[owner * replicas..(owner + 1) * replicas];
             let (own, others): (Vec<LogicalTile>, Vec<LogicalTile>) =
                 tiles.iter().partition(|tile| owners.contains(tile));
@@ -185,8 +205,9 @@ fn for_each(extents: &[u32], mut visit: impl FnMut(&[u32])) {
 /// words), in order of the destination.
 type Piece = (u32, u32, u32);
 
-/// Element pairs (destination, source) to word pieces.
-fn words(mut elements: Vec<(u64, u64)>, per_word: u64) -> Result<Vec<Piece>, String> {
+/// Element pairs (destination, source) to word pieces; the length of a piece that is not whole words
+/// otherwise.
+fn words(mut elements: Vec<(u64, u64)>, per_word: u64) -> Result<Vec<Piece>, u64> {
     elements.sort_unstable();
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -201,10 +222,7 @@ fn words(mut elements: Vec<(u64, u64)>, per_word: u64) -> Result<Vec<Piece>, Str
         let (to, from) = elements[start];
         let count = (end - start) as u64;
         if [to, from, count].iter().any(|n| n % per_word != 0) {
-            return Err(format!(
-                "a piece of {count} elements is not whole words; hint: cut along multiples of \
-                 {per_word} elements"
-            ));
+            return Err(count);
         }
         let piece = [from, to, count].map(|n| (n / per_word) as u32);
         pieces.push((piece[0], piece[1], piece[2]));
@@ -245,28 +263,19 @@ pub fn local_calls(
                 count += 1;
             }
             let (from, to) = steps.unwrap_or((0, 0));
-            let pieces = CopyDim {
-                count: count as u32,
-                source_bytes: from as i32 * 4,
-                destination_bytes: to as i32 * 4,
-            };
-            // Pieces of double words must begin at multiples of 8 bytes.
-            let aligned = (first.source | first.destination) & 1 == 0;
-            let kernel = Kernel::Copy(if aligned {
-                Copy {
-                    bytes: first.words * 4,
-                    dims: [pieces].into_iter().collect(),
-                }
-            } else {
-                let word = CopyDim {
-                    count: first.words,
-                    source_bytes: 4,
-                    destination_bytes: 4,
-                };
-                Copy {
-                    bytes: 4,
-                    dims: [pieces, word].into_iter().collect(),
-                }
+            // Buffers begin at double words; what is left of the offset is the kernel's.
+            let (source_at, destination_at) = (first.source & !1, first.destination & !1);
+            let kernel = Kernel::Copy(Copy {
+                bytes: first.words * 4,
+                source_offset: (first.source - source_at) * 4,
+                destination_offset: (first.destination - destination_at) * 4,
+                dims: [CopyDim {
+                    count: count as u32,
+                    source_bytes: from as i32 * 4,
+                    destination_bytes: to as i32 * 4,
+                }]
+                .into_iter()
+                .collect(),
             });
             let operand = |value, word: u32| Operand {
                 value,
@@ -276,8 +285,8 @@ pub fn local_calls(
                 tile,
                 kernel,
                 [
-                    operand(source, first.source),
-                    operand(destination, first.destination),
+                    operand(source, source_at),
+                    operand(destination, destination_at),
                 ],
             ));
             at += count;

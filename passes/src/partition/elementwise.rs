@@ -55,7 +55,7 @@ impl Planner<'_> {
                     padding: Padding::Anything,
                 }
             }
-            None => self.spread_place(&ty.shape),
+            None => self.spread_place(&ty),
         };
         let mut fused = Fused {
             nodes: Vec::new(),

@@ -12,7 +12,7 @@ mod product;
 mod rows;
 
 use indexmap::IndexMap;
-use ipucc_chip::{Chip, LogicalTile};
+use ipucc_chip::{Chip, LogicalTile, ScalarType};
 use ipucc_tensor::text::value_names;
 use ipucc_tensor::{Function, Inst, Module, Op};
 use ipucc_tile::cost::{ExchangeCost, KernelCatalog};
@@ -258,7 +258,7 @@ impl Planner<'_> {
             }
             Some(Home::Param(_) | Home::Lazy(_)) => {
                 let ty = self.function.ty(value).clone();
-                let place = self.spread_place(&ty.shape);
+                let place = self.spread_place(&ty);
                 self.bring(value, at, place)
             }
             None => Err(self.error(at, "an operand has no definition")),
@@ -277,9 +277,12 @@ impl Planner<'_> {
     }
 }
 
-fn row_layout(rank: usize) -> Layout {
+/// Row-major, rows padded to double words.
+fn row_layout(rank: usize, element: ScalarType) -> Layout {
     Layout {
-        kind: LayoutKind::Row { pitch: 2 },
+        kind: LayoutKind::Row {
+            pitch: 8 / element.bytes(),
+        },
         order: (0..rank as u8).collect(),
     }
 }

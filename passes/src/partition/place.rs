@@ -2,13 +2,13 @@
 
 use super::{Home, PlanError, Planner, TensorValue, row_layout};
 use indexmap::IndexMap;
-use ipucc_chip::LogicalTile;
+use ipucc_chip::{LogicalTile, ScalarType};
 use ipucc_tensor::{Builder, Inst, Module, Op, Port, TensorType};
-use ipucc_tile::kernel::{Fill, Kernel};
-use ipucc_tile::transfers::{local_calls, transfer};
+use ipucc_tile::kernel::{Access, Expr, Fill, Kernel, Map};
+use ipucc_tile::transfers::{LocalCopy, TransferError, local_calls, transfer};
 use ipucc_tile::{
     AxisCut, Binding, Call, Compute, Distribution, Exchange, Layout, MemoryClass, Operand, Padding,
-    Role, Shape, Step, TileSet, Value, ValueData, WeightProgram,
+    Role, Shape, Step, TileSet, Transfer, Value, ValueData, WeightProgram,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -43,10 +43,10 @@ impl Planner<'_> {
     }
 
     /// Rows over all tiles for a value that nothing places.
-    pub(super) fn spread_place(&self, shape: &[u32]) -> Place {
+    pub(super) fn spread_place(&self, ty: &TensorType) -> Place {
         Place {
-            distribution: self.spread(shape),
-            layout: row_layout(shape.len()),
+            distribution: self.spread(&ty.shape),
+            layout: row_layout(ty.rank(), ty.element),
             memory: MemoryClass::Any,
             padding: Padding::Anything,
         }
@@ -101,7 +101,7 @@ impl Planner<'_> {
         match self.homes.get(&value)? {
             Home::Tiles(placed) => Some(*placed),
             Home::Param(index) => {
-                let place = self.spread_place(&self.function.ty(value).shape);
+                let place = self.spread_place(self.function.ty(value));
                 Some(self.placed_by_host(*index, place))
             }
             Home::Lazy(_) => None,
@@ -213,12 +213,87 @@ impl Planner<'_> {
         map: &dyn Fn(&[u32]) -> Shape,
     ) -> Result<Value, String> {
         let target = self.add_value(name.clone(), ty, place, Role::Temporary);
+        let pieces = transfer(&self.program, source, target, map);
+        let (moved, local) = match pieces {
+            Ok(pieces) => pieces,
+            Err(TransferError::HalfWords { .. }) if ty.element == ScalarType::F16 => {
+                self.moved_as_words(source, target, &name, map)?;
+                return Ok(target);
+            }
+            Err(error) => return Err(error.to_string()),
+        };
         self.clear_padding(target, &name);
-        let (moved, local) =
-            transfer(&self.program, source, target, map).map_err(|error| error.to_string())?;
+        self.push_move(source, target, &name, (moved, local));
+        Ok(target)
+    }
+
+    /// Moves f16 elements one by one: as f32, so that every element is a word, through a copy of
+    /// the source and one of the target.
+    fn moved_as_words(
+        &mut self,
+        source: Value,
+        target: Value,
+        name: &str,
+        map: &dyn Fn(&[u32]) -> Shape,
+    ) -> Result<(), String> {
+        let wide = |this: &mut Self, like: Value, suffix: &str| {
+            let data = &this.program.values[like];
+            let place = Place {
+                distribution: data.distribution.clone(),
+                layout: data.layout.clone(),
+                memory: MemoryClass::Any,
+                padding: data.padding,
+            };
+            let ty = TensorType::new(ScalarType::F32, data.shape.iter().copied());
+            this.add_value(format!("{name}.{suffix}"), &ty, place, Role::Temporary)
+        };
+        let wide_source = wide(self, source, "words");
+        let wide_target = wide(self, target, "moved");
+        self.convert(source, wide_source, &format!("{name} (to words)"));
+        self.clear_padding(wide_target, name);
+        let pieces = transfer(&self.program, wide_source, wide_target, map)
+            .map_err(|error| error.to_string())?;
+        self.push_move(wide_source, wide_target, name, pieces);
+        self.convert(wide_target, target, &format!("{name} (from words)"));
+        Ok(())
+    }
+
+    /// Converts every element, padding included, of a value into one that stands like it.
+    pub(super) fn convert(&mut self, from: Value, to: Value, label: &str) {
+        let (source, target) = (&self.program.values[from], &self.program.values[to]);
+        let access = |element| Access {
+            element,
+            strides: smallvec![1],
+        };
+        let mut calls = Vec::new();
+        for (extents, tiles) in self.blocks(to) {
+            let elements = target.layout.elements(&extents) as u32;
+            let kernel = Kernel::Map(Map {
+                extents: smallvec![elements],
+                inputs: smallvec![access(source.element)],
+                output: access(target.element),
+                nodes: vec![Expr::Input(0), Expr::Convert(target.element, 0)],
+            });
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands: smallvec![from.into(), to.into()],
+            });
+        }
+        self.compute(label.to_owned(), calls);
+    }
+
+    /// Adds the steps of a movement: words between tiles, copies on them.
+    fn push_move(
+        &mut self,
+        source: Value,
+        target: Value,
+        name: &str,
+        (moved, local): (Transfer, Vec<LocalCopy>),
+    ) {
         if !moved.runs.is_empty() {
             let step = Exchange {
-                label: name.clone(),
+                label: name.to_owned(),
                 transfers: vec![moved],
             };
             self.program.steps.push(Step::Exchange(step));
@@ -239,7 +314,6 @@ impl Planner<'_> {
         if !calls.is_empty() {
             self.compute(format!("{name} (local)"), calls);
         }
-        Ok(target)
     }
 
     /// Zeros in the shards of a value whose padding must be zero and that have any.

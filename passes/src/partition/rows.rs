@@ -34,7 +34,7 @@ impl Planner<'_> {
         };
         let place = Place {
             distribution,
-            layout: row_layout(rank),
+            layout: row_layout(rank, ty.element),
             memory: MemoryClass::Any,
             padding: Padding::Anything,
         };
@@ -49,7 +49,7 @@ impl Planner<'_> {
             let rows = ipucc_tile::kernel::Rows {
                 rows: extents[..rank - 1].iter().product(),
                 columns,
-                pitch: columns.next_multiple_of(2),
+                pitch: columns.next_multiple_of(8 / ty.element.bytes()),
                 element: ty.element,
             };
             let kernel = match &data.op {

@@ -69,7 +69,10 @@ pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
         return Err(no("it has no bytes, or more than fit a tile".into()));
     }
     let odd = |bytes: i32| bytes % 2 != 0;
-    if !copy.bytes.is_multiple_of(2)
+    let offsets = [copy.source_offset, copy.destination_offset];
+    if ![copy.bytes, offsets[0], offsets[1]]
+        .iter()
+        .all(|bytes| bytes.is_multiple_of(2))
         || (copy.dims.iter()).any(|d| odd(d.source_bytes) || odd(d.destination_bytes))
     {
         return Err(no(
@@ -84,7 +87,8 @@ pub(super) fn generate(copy: &Copy, relaxed: bool) -> Result<Made, NoKernel> {
         .collect();
     dims.push(Dim::new(copy.bytes / 2, &[2, 2]));
     let mut parts = Vec::new();
-    halves(joined(&dims), 0, 0, &mut parts);
+    let (from, to) = (copy.source_offset, copy.destination_offset);
+    halves(joined(&dims), from, to, &mut parts);
     if parts.len() > NAMES.len() {
         return Err(no(
             "rows of halves that begin at too many different offsets".into(),

@@ -6,7 +6,7 @@
 //! pass.
 
 use super::tensor::Tensor;
-use crate::op::{Op, PoolKind, ReduceKind, ResizeMode, ScatterKind};
+use crate::op::{BinaryOp, Op, PoolKind, ReduceKind, ResizeMode, ScatterKind, UnaryOp};
 use ipucc_chip::ScalarType;
 
 /// Unit roundoff of a float type; 0 for integers.
@@ -22,7 +22,62 @@ pub fn unit(element: ScalarType) -> f32 {
 
 /// Bound per element on the difference between two honest evaluations of one operation on the same
 /// operands. Zero (exact) for integers and data movement.
+///
+/// Below the smallest normal number of the result's type a rounding is as large as it is there.
 pub fn bound(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
+    let mut bounds = relative(op, operands, result);
+    if rounds(op) {
+        let least = 6.0 * unit(result.ty.element) * smallest_normal(result.ty.element);
+        for bound in &mut bounds {
+            *bound = (*bound * *bound + least * least).sqrt();
+        }
+    }
+    bounds
+}
+
+/// Smallest normal number of a float type (`isa/float.md` 1).
+fn smallest_normal(element: ScalarType) -> f32 {
+    match element {
+        ScalarType::F16 => 2f32.powi(-14),
+        ScalarType::F8E4M3 => 2f32.powi(-7),
+        ScalarType::F8E5M2 => 2f32.powi(-15),
+        _ => f32::MIN_POSITIVE,
+    }
+}
+
+/// True for operations that round what they make, if it is a float.
+fn rounds(op: &Op) -> bool {
+    match op {
+        Op::Unary(op) => !matches!(
+            op,
+            UnaryOp::Neg
+                | UnaryOp::Abs
+                | UnaryOp::Sign
+                | UnaryOp::Floor
+                | UnaryOp::Ceil
+                | UnaryOp::Round
+        ),
+        Op::Binary(op) => !matches!(op, BinaryOp::Min | BinaryOp::Max),
+        Op::Reduce { kind, .. } => !matches!(kind, ReduceKind::Min | ReduceKind::Max),
+        Op::Pool { kind, .. } => *kind != PoolKind::Max,
+        Op::Convert(_)
+        | Op::Dot { .. }
+        | Op::Conv { .. }
+        | Op::ConvTranspose { .. }
+        | Op::CumSum { .. }
+        | Op::Resize { .. }
+        | Op::Dequantize { .. }
+        | Op::Attention { .. }
+        | Op::Gelu { .. }
+        | Op::Softmax(_)
+        | Op::LayerNorm { .. }
+        | Op::RmsNorm { .. } => true,
+        _ => false,
+    }
+}
+
+/// The bound by units relative to what is rounded.
+fn relative(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
     let u = unit(result.ty.element);
     let values = result.to_floats();
     let own = |roundings: f32| -> Vec<f32> {
