@@ -433,3 +433,58 @@ fn bias_over_panels() {
         }
     }
 }
+
+#[test]
+fn rows_of_any_length() {
+    // Rows that end within a vector, a bias per column, a scale per row; what is behind a row of the
+    // result stays zero.
+    for element in TYPES {
+        let mut random = Random(95);
+        let mut below = |n: u64| 1 + (random.next() % n) as u32;
+        for _ in 0..60 {
+            let (rows, columns) = (below(20), below(40));
+            let pitch = columns.next_multiple_of(8 / element.bytes());
+            let mut data = Random(u64::from(rows * 64 + columns));
+            let x = data.integers(rows * columns, 8);
+            let bias = data.integers(columns, 8);
+            let scale = data.integers(rows, 4);
+            let mut bench = Bench::new();
+            let vx = bench.input("x", element, &[rows, columns], support::padded(pitch), &x);
+            let vb = bench.input("b", element, &[columns], Layout::row(1), &bias);
+            let vs = bench.input("s", element, &[rows], Layout::row(1), &scale);
+            // Seen as whole lines, so that padding shows.
+            let vy = bench.output(element, &[rows, pitch], support::padded(1));
+            let map = Map {
+                extents: smallvec![rows, columns],
+                inputs: smallvec![
+                    access(element, &[pitch, 1]),
+                    access(element, &[0, 1]),
+                    access(element, &[1, 0]),
+                ],
+                output: access(element, &[pitch, 1]),
+                nodes: vec![
+                    Expr::Input(0),
+                    Expr::Input(1),
+                    Expr::Input(2),
+                    Expr::Binary(BinaryOp::Mul, 0, 2),
+                    Expr::Binary(BinaryOp::Add, 3, 1),
+                ],
+            };
+            bench.call(Kernel::Map(map), &[vx, vb, vs, vy]);
+            let found = bench.run().values;
+            for at in 0..rows * pitch {
+                let (row, column) = (at / pitch, at % pitch);
+                let wanted = if column < columns {
+                    x[(row * columns + column) as usize] * scale[row as usize]
+                        + bias[column as usize]
+                } else {
+                    0.0
+                };
+                assert_eq!(
+                    found[at as usize], wanted,
+                    "{element} {rows}x{columns} ({row}, {column})"
+                );
+            }
+        }
+    }
+}

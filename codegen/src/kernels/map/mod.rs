@@ -144,10 +144,13 @@ fn vectors(
             columns.strides
         ));
     }
+    // Rows that end within a vector of the narrowest type are walked as rows.
+    let narrowest = types(map).iter().map(|ty| ty.bytes()).min().unwrap_or(4);
+    let ragged = !columns.extent.is_multiple_of(8 / narrowest);
     // The longest of the other axes is dealt to the workers, the rest are launches.
     let longest = (0..axes.len()).max_by_key(|&index| (axes[index].extent, index));
     let rows = longest
-        .filter(|&index| axes[index].extent >= DEALT_ROWS)
+        .filter(|&index| axes[index].extent >= DEALT_ROWS || ragged)
         .map(|index| axes.remove(index));
     let outer: u32 = axes.iter().map(|axis| axis.extent).product();
     if outer > MAX_LAUNCHES {
@@ -163,6 +166,7 @@ fn vectors(
         columns: &columns,
         outside: &outside,
         single,
+        rows: rows.is_some(),
     };
     let plan = plan(map, &place, relaxed, assumptions)?;
     let shape = Shape {
@@ -281,6 +285,15 @@ fn collapse(map: &Map) -> Vec<Axis> {
             strides: vec![1; map.inputs.len() + 1],
         });
     }
+    let strided = |axis: &Axis| {
+        axis.strides.iter().any(|&stride| stride > 1) || axis.strides.last() != Some(&1)
+    };
+    if axes.last().is_some_and(strided) {
+        // Rows of one element.
+        let mut strides = vec![0; map.inputs.len() + 1];
+        strides[map.inputs.len()] = 1;
+        axes.push(Axis { extent: 1, strides });
+    }
     axes
 }
 
@@ -307,6 +320,8 @@ struct Place<'p> {
     outside: &'p [&'p Axis],
     /// One run of elements, without rows.
     single: bool,
+    /// Rows are dealt to the workers.
+    rows: bool,
 }
 
 fn plan(
@@ -320,6 +335,7 @@ fn plan(
         columns,
         outside,
         single,
+        ..
     } = *place;
     if let Some(other) = elements
         .iter()
@@ -348,7 +364,8 @@ fn plan(
                     },
                 )
             });
-        if !single && (!columns.extent.is_multiple_of(width) || !aligned) {
+        let whole = columns.extent.is_multiple_of(width) || place.rows;
+        if !single && !(whole && aligned) {
             continue;
         }
         let mut best: Option<Plan> = None;
@@ -478,6 +495,46 @@ fn inner(out: &mut Worker, shape: &Shape<'_>, plan: &Plan, count: u32) -> Vec<u3
     moved.iter().zip(&bytes).map(|(n, b)| n * b).collect()
 }
 
+/// The last `left` elements of a row, fewer than a vector: a whole vector is computed, then what was
+/// behind the row in the result is put back.
+fn tail(out: &mut Worker, shape: &Shape<'_>, plan: &Plan, left: u32, walked: &mut [u32]) {
+    let result = shape.elements.len() - 1;
+    let full = shape.columns.extent / plan.width;
+    for (buffer, walked) in walked.iter_mut().enumerate() {
+        let vector = plan.width * shape.elements[buffer].bytes();
+        if shape.columns.strides[buffer] != 0 && *walked != full * vector {
+            let more = full * vector - *walked;
+            super::nest::add(out, buffer as u32, i64::from(more), 10);
+            *walked = full * vector;
+        }
+    }
+    let bytes = shape.elements[result].bytes();
+    let vector = plan.width * bytes;
+    // Words with elements behind the row are saved; the packed addresses are not needed any more.
+    let words: Vec<(u32, u32)> = (0..vector / 4)
+        .filter(|word| left * bytes < 4 * (word + 1))
+        .map(|word| (word, 8 + word))
+        .collect();
+    for (word, saved) in &words {
+        out.bundle(format!("ld32 $m{saved}, $m{result}, $mzero, {word}"), "");
+    }
+    let moved = inner(out, shape, plan, 1);
+    for (walked, moved) in walked.iter_mut().zip(moved) {
+        *walked += moved;
+    }
+    out.bundle(format!("add $m{result}, $m{result}, -{vector}"), "");
+    walked[result] -= vector;
+    for (word, saved) in &words {
+        if left * bytes > 4 * word {
+            // The low half is the row's.
+            out.bundle(format!("ld32 $m10, $m{result}, $mzero, {word}"), "");
+            out.bundle("roll16 $m10, $m10, $m10", "");
+            out.bundle(format!("sort4x16hi $m{saved}, $m10, $m{saved}"), "");
+        }
+        out.bundle(format!("st32 $m{saved}, $m{result}, $mzero, {word}"), "");
+    }
+}
+
 /// `count` rows.
 fn row_loop(out: &mut Worker, shape: &Shape<'_>, plan: &Plan, count: u32, label: &str) {
     let Some(rows) = shape.rows else { return };
@@ -486,7 +543,11 @@ fn row_loop(out: &mut Worker, shape: &Shape<'_>, plan: &Plan, count: u32, label:
     }
     let mut row = Worker::new();
     scalars(&mut row, shape, plan);
-    let walked = inner(&mut row, shape, plan, shape.vectors);
+    let left = shape.columns.extent % plan.width;
+    let mut walked = inner(&mut row, shape, plan, shape.columns.extent / plan.width);
+    if left > 0 {
+        tail(&mut row, shape, plan, left, &mut walked);
+    }
     for (buffer, &stride) in rows.strides.iter().enumerate() {
         let bytes = shape.elements[buffer].bytes();
         let delta = (stride * bytes).wrapping_sub(walked[buffer]);
