@@ -56,6 +56,17 @@ impl Format {
         })
     }
 
+    /// The input operand of step `n`, zero behind the last row.
+    fn input(&self, n: u32, live: bool) -> &'static str {
+        match (live, self.per_atom) {
+            (false, 2) => "$azero",
+            (false, _) => "$azeros",
+            (true, 2) if n % 2 == 1 => "$a1",
+            (true, 2) => "$a0",
+            (true, _) => "$a0:1",
+        }
+    }
+
     fn immediate(&self, phase: u32) -> u32 {
         phase | ENGINES << self.engine_shift
     }
@@ -321,13 +332,7 @@ fn first_stream(out: &mut Worker, format: &Format, rows: u32) {
             (false, true) => "st64pace $a6:7, $m4:5+=, $mzero, 0",
             (false, false) => "",
         };
-        let x = match (n < total, format.per_atom) {
-            (false, 2) => "$azero",
-            (false, _) => "$azeros",
-            (true, 2) if n % 2 == 1 => "$a1",
-            (true, 2) => "$a0",
-            (true, _) => "$a0:1",
-        };
+        let x = format.input(n, n < total);
         if n < total + g {
             out.bundle(main, amp(format, "$a6:7", x, "$azeros", n % g));
         } else {
@@ -431,13 +436,7 @@ fn step(out: &mut Worker, format: &Format, rows: u32, n: u32) {
         (false, _, true) => format!("st64pace {result}, $m4:5+=, $mzero, 0"),
         (false, _, false) => String::new(),
     };
-    let x = match (n < total, format.per_atom) {
-        (false, 2) => "$azero",
-        (false, _) => "$azeros",
-        (true, 2) if n % 2 == 1 => "$a1",
-        (true, 2) => "$a0",
-        (true, _) => "$a0:1",
-    };
+    let x = format.input(n, n < total);
     let partial = if n + g < total { "$a2:3" } else { "$azeros" };
     if n < total + g {
         out.bundle(main, amp(format, result, x, partial, n % g));

@@ -7,6 +7,7 @@ mod columns;
 mod copy;
 mod dot;
 mod fill;
+mod fold;
 mod gather;
 mod general;
 mod integer;
@@ -113,7 +114,7 @@ pub fn generate_with(
             None => map::generate(map, relaxed, assumptions)?,
         },
         Kernel::Fill(fill) => fill::generate(fill)?,
-        Kernel::Reduce(reduce) => rows::reduce(reduce, assumptions)?,
+        Kernel::Reduce(reduce) => fold::reduce(reduce, assumptions)?,
         Kernel::Softmax(shape) => rows::softmax(*shape, assumptions)?,
         Kernel::LayerNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, true, assumptions)?,
         Kernel::RmsNorm(shape, epsilon) => rows::normalise(*shape, *epsilon, false, assumptions)?,

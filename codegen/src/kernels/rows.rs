@@ -1,5 +1,5 @@
-//! Kernels that work row by row: softmax, layer and root-mean-square normalisation, reductions of
-//! the innermost axis.
+//! Kernels that work row by row: softmax, layer and root-mean-square normalisation; what
+//! reductions of the innermost axis (`fold`) share with them.
 //!
 //! Workers take contiguous shares of the rows. A row is walked in vectors of 8 bytes, several
 //! passes over it, each pass a pipelined loop; the last vector is masked where a row does not fill
@@ -10,14 +10,14 @@ use crate::pipeline::{Access, Body, Reg, Schedule, Walk};
 use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::cost::NoKernel;
-use ipucc_tile::kernel::{Reduce, ReduceKind, Rows};
+use ipucc_tile::kernel::Rows;
 
 /// Bit of `$FP_CLR` that clears the accumulators (`isa/amp.md` 11).
 const CLEAR_ACCUMULATORS: u32 = 8;
 
 /// What a pass needs to know of a row.
-struct Row {
-    element: ScalarType,
+pub(super) struct Row {
+    pub(super) element: ScalarType,
     columns: u32,
     /// Elements of a vector.
     width: u32,
@@ -27,11 +27,11 @@ struct Row {
 }
 
 impl Row {
-    fn half(&self) -> bool {
+    pub(super) fn half(&self) -> bool {
         self.element == ScalarType::F16
     }
 
-    fn op(&self, name: &str) -> String {
+    pub(super) fn op(&self, name: &str) -> String {
         if self.half() {
             format!("f16v4{name}")
         } else {
@@ -45,7 +45,7 @@ impl Row {
     }
 
     /// Keeps the columns of a last vector, zero elsewhere.
-    fn keep(&self, body: &mut Body, x: Reg, tail: bool) -> Reg {
+    pub(super) fn keep(&self, body: &mut Body, x: Reg, tail: bool) -> Reg {
         match self.mask {
             Some(at) if tail => {
                 let mask = body.constant(at, 2);
@@ -56,7 +56,7 @@ impl Row {
     }
 
     /// As [`Row::keep`], with the filler behind the mask in the record instead of zero.
-    fn fill(&self, body: &mut Body, x: Reg, tail: bool) -> Reg {
+    pub(super) fn fill(&self, body: &mut Body, x: Reg, tail: bool) -> Reg {
         match self.mask {
             Some(at) if tail => {
                 let kept = self.keep(body, x, tail);
@@ -68,7 +68,7 @@ impl Row {
     }
 
     /// One pass over the row: the full vectors, then the masked one.
-    fn pass(
+    pub(super) fn pass(
         &self,
         out: &mut Worker,
         pointers: &[u32],
@@ -97,7 +97,7 @@ impl Row {
 }
 
 /// Mask and filler words of the last vector of a row, empty if it is full.
-fn mask_words(element: ScalarType, columns: u32, filler: u32) -> Vec<u32> {
+pub(super) fn mask_words(element: ScalarType, columns: u32, filler: u32) -> Vec<u32> {
     let width = 8 / element.bytes();
     let used = columns % width;
     if used == 0 {
@@ -173,7 +173,7 @@ pub(super) fn frame(name: &str, rows: u32, strides: &[u32], row: &Worker) -> (St
 }
 
 /// Checks the shape and builds the description of a row.
-fn describe(rows: Rows, mask: usize, assumptions: &Assumptions) -> Result<Row, String> {
+pub(super) fn describe(rows: Rows, mask: usize, assumptions: &Assumptions) -> Result<Row, String> {
     if !matches!(rows.element, ScalarType::F32 | ScalarType::F16) {
         return Err(format!(
             "rows of {}; supported are f32 and f16",
@@ -205,7 +205,12 @@ fn describe(rows: Rows, mask: usize, assumptions: &Assumptions) -> Result<Row, S
     })
 }
 
-fn made(entry: &'static str, text: (String, [u64; 6]), operands: usize, constants: &[u32]) -> Made {
+pub(super) fn made(
+    entry: &'static str,
+    text: (String, [u64; 6]),
+    operands: usize,
+    constants: &[u32],
+) -> Made {
     let record = (0..operands)
         .map(|operand| Word::Operand(operand, 0))
         .chain(constants.iter().map(|&c| Word::Constant(c)))
@@ -231,7 +236,7 @@ fn gathered(out: &mut Worker, four: bool) {
 
 /// Folds the four or two lanes of `$a6:7` with a maximum or minimum; result in `$a6`, both halves
 /// for f16.
-fn lateral(out: &mut Worker, row: &Row, name: &str) {
+pub(super) fn lateral(out: &mut Worker, row: &Row, name: &str) {
     if row.half() {
         out.bundle("", format!("f16v2{name} $a6, $a6, $a7"));
         out.bundle("", "roll16 $a7, $a6, $a6");
@@ -242,14 +247,14 @@ fn lateral(out: &mut Worker, row: &Row, name: &str) {
 }
 
 /// Lowest finite value of a type, in every lane of a word.
-fn lowest(element: ScalarType) -> u32 {
+pub(super) fn lowest(element: ScalarType) -> u32 {
     match element {
         ScalarType::F16 => 0xfbff_fbff,
         _ => f32::MIN.to_bits(),
     }
 }
 
-fn constant(out: &mut Worker, register: u32, word: usize) {
+pub(super) fn constant(out: &mut Worker, register: u32, word: usize) {
     out.bundle(
         format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
         "",
@@ -370,7 +375,7 @@ fn narrowed(body: &mut Body, row: &Row, parts: &[Reg]) -> Reg {
 }
 
 /// Sum of the row into `$a0`, f32; `$m(pointer)` walks, `$a4:5` must be zero.
-fn row_sum(out: &mut Worker, row: &Row, pointer: u32) -> Result<(), String> {
+pub(super) fn row_sum(out: &mut Worker, row: &Row, pointer: u32) -> Result<(), String> {
     row.pass(out, &[pointer], 0, |body, tail| {
         let x = body.load(0, 2);
         let x = row.keep(body, x, tail);
@@ -491,114 +496,4 @@ pub(super) fn normalise(
     strides[operands - 1] = stride;
     let text = frame(name, rows.rows, &strides, &out);
     Ok(made(name, text, operands, &constants))
-}
-
-/// A reduction.
-pub(super) fn reduce(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKernel> {
-    let fast = if reduce.inner == 1 {
-        innermost(reduce, assumptions)
-    } else {
-        super::columns::reduce(reduce)
-    };
-    fast.or_else(|_| super::general::reduce(reduce))
-}
-
-/// A reduction of the innermost axis.
-fn innermost(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKernel> {
-    let no = |reason: String| NoKernel {
-        what: format!("{reduce:?}"),
-        reason,
-    };
-    if reduce.input_strides.1 != 1 && reduce.axis > 1 {
-        return Err(no("the reduced axis is not contiguous".into()));
-    }
-    let rows = Rows {
-        rows: reduce.outer,
-        columns: reduce.axis,
-        pitch: reduce.input_strides.0,
-        element: reduce.input,
-    };
-    let row = describe(rows, 3, assumptions).map_err(no)?;
-    let half_out = reduce.output == ScalarType::F16;
-    if !half_out && reduce.output != ScalarType::F32 {
-        return Err(no(format!("a result of {}", reduce.output)));
-    }
-    if half_out
-        && (reduce.outer > 1 && (!reduce.outer.is_multiple_of(2) || reduce.output_stride != 1))
-    {
-        return Err(no(
-            "an odd number of f16 results, or results that are not contiguous; hint: f32 results"
-                .into(),
-        ));
-    }
-    let (name, filler) = match reduce.kind {
-        ReduceKind::Sum | ReduceKind::Mean => ("sum", 0),
-        ReduceKind::Max => ("max", lowest(rows.element)),
-        ReduceKind::Min => (
-            "min",
-            lowest(rows.element) ^ if row.half() { 0x8000_8000 } else { 0x8000_0000 },
-        ),
-        ReduceKind::Prod => return Err(no("a product has no kernel".into())),
-    };
-    let mut constants = vec![(reduce.axis as f32).to_bits()];
-    constants.extend(mask_words(rows.element, rows.columns, filler));
-    let once = |out: &mut Worker, result: u32| -> Result<(), String> {
-        if name == "sum" {
-            out.bundle("mov $m2, $m0", "or64 $a4:5, $azeros, $azeros");
-            row_sum(out, &row, 2)?;
-            if reduce.kind == ReduceKind::Mean {
-                constant(out, 1, 2);
-                out.slow_bundle("", "f32div $a0, $a0, $a1", 3);
-            }
-            let into = if half_out { "f32tof16" } else { "mov" };
-            out.bundle("", format!("{into} $a{result}, $a0"));
-            return Ok(());
-        }
-        out.bundle(
-            "mov $m2, $m0",
-            format!("setzi $a6, {:#x}", filler & 0xf_ffff),
-        );
-        out.bundle("", format!("or $a6, $a6, {:#x}", filler & 0xfff0_0000));
-        out.bundle("", "mov $a7, $a6");
-        row.pass(out, &[2], 0, |body, tail| {
-            let acc = body.pin(6, 2);
-            let x = body.load(0, 2);
-            let x = row.fill(body, x, tail);
-            body.write(acc, &row.op(name), &format!("%{acc}, %{x}"), &[acc, x]);
-        })?;
-        lateral(out, &row, name);
-        let into = match (row.half(), half_out) {
-            (true, false) => "f16tof32",
-            (false, true) => "f32tof16",
-            _ => "mov",
-        };
-        out.bundle("", format!("{into} $a{result}, $a6"));
-        Ok(())
-    };
-    let mut out = Worker::new();
-    let stride = reduce.input_strides.0 * reduce.input.bytes();
-    let (items, strides) = if half_out && reduce.outer > 1 {
-        // Two rows make one word.
-        once(&mut out, 3).map_err(no)?;
-        out.bundle("mov $m4, $m0", "");
-        out.bundle(format!("setzi $m10, {stride}"), "");
-        out.bundle("atom $m3, $a3", "");
-        out.bundle("add $m0, $m0, $m10", "");
-        once(&mut out, 2).map_err(no)?;
-        out.bundle("mov $m0, $m4", "");
-        out.bundle("st32 $m3, $m1, $mzero, 0", "");
-        out.bundle("ld32 $a3, $m1, $mzero, 0", "");
-        out.bundle("", "sort4x16lo $a2, $a3, $a2");
-        out.bundle("st32 $a2, $m1, $mzero, 0", "");
-        (reduce.outer / 2, [2 * stride, 4])
-    } else {
-        once(&mut out, 2).map_err(no)?;
-        out.bundle("st32 $a2, $m1, $mzero, 0", "");
-        (
-            reduce.outer,
-            [stride, reduce.output_stride * reduce.output.bytes()],
-        )
-    };
-    let text = frame("reduce", items, &strides, &out);
-    Ok(made("reduce", text, 2, &constants))
 }

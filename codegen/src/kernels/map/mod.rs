@@ -5,7 +5,9 @@
 //! The expression is lowered to instructions on one vector (`lower`) and pipelined
 //! ([`crate::pipeline`]): at best one vector of 8 bytes a turn, two loads and a store together.
 
+mod functions;
 mod lower;
+mod operations;
 mod scalar;
 
 use self::lower::{Lowered, Source, lower};
@@ -365,7 +367,8 @@ fn plan(
                 )
             });
         let whole = columns.extent.is_multiple_of(width) || place.rows;
-        if !single && !(whole && aligned) {
+        let fits = single || whole && aligned;
+        if !fits {
             continue;
         }
         let mut best: Option<Plan> = None;
