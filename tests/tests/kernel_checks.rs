@@ -308,6 +308,8 @@ fn run(name: &str, x: &[f64]) -> Vec<f64> {
                 destination_bytes: destination_bytes as i32,
             };
             Kernel::Copy(Copy {
+                source_offset: 0,
+                destination_offset: 0,
                 bytes: 2,
                 dims: smallvec![dim(ROWS, 2 * COLUMNS, 2), dim(COLUMNS, 2, 2 * ROWS)],
             })
