@@ -146,17 +146,25 @@ pub fn optimize(module: Module, mut dump: impl FnMut(&str, &Module)) -> Module {
     })
 }
 
-/// Compiles a module.
+/// A module on its way to tiles.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// The module at its precision, before the tensor passes.
+    pub source: Module,
+    /// The module after the tensor passes.
+    pub module: Module,
+    /// What the planner decided.
+    pub log: Vec<PlanEntry>,
+    /// The tile program: no times, no addresses.
+    pub program: Program,
+}
+
+/// Runs the tensor passes and the planner.
 ///
 /// # Errors
-/// What stands against it, in words.
-pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
+/// The operations that have no plan.
+pub fn plan(module: &Module, options: &Options) -> Result<Plan, String> {
     let source = precision(module, &options.precision).map_err(|error| error.to_string())?;
-    let conversions = if options.precision.is_declared() {
-        Vec::new()
-    } else {
-        conversions(&source).map_err(|error| error.to_string())?
-    };
     let module = optimize(source.clone(), |_, _| {});
     let catalog = Catalog {
         assumptions: options.assumptions.clone(),
@@ -171,18 +179,42 @@ pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
         &ipucc_passes::Options { chip: options.chip },
     )
     .map_err(|error| error.to_string())?;
-    let mut compiled = compile_program(planned.program, options)?;
+    Ok(Plan {
+        source,
+        module,
+        log: planned.log,
+        program: planned.program,
+    })
+}
+
+/// Compiles a module.
+///
+/// # Errors
+/// What stands against it, in words.
+pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
+    let Plan {
+        source,
+        module,
+        log,
+        program,
+    } = plan(module, options)?;
+    let conversions = if options.precision.is_declared() {
+        Vec::new()
+    } else {
+        conversions(&source).map_err(|error| error.to_string())?
+    };
+    let mut compiled = compile_program(program, options)?;
     compiled.package.map.tensor_text = text::print(&without_data(&module));
     Ok(Model {
         source,
         conversions,
         module,
-        plan: planned.log,
+        plan: log,
         compiled,
     })
 }
 
-/// Reads the text of a tile program.
+/// Reads the text of a tile program and verifies it.
 ///
 /// # Errors
 /// A rendered message with every fault.
@@ -190,8 +222,17 @@ pub fn read_program(path: &Path, bytes: &[u8]) -> Result<Program, String> {
     let name = path.display();
     let source = std::str::from_utf8(bytes)
         .map_err(|error| format!("error: {name}: not text at byte {}", error.valid_up_to()))?;
-    ipucc_tile::text::parse(source)
-        .map_err(|faults| text::render(&name.to_string(), source, &faults))
+    let program = ipucc_tile::text::parse(source)
+        .map_err(|faults| text::render(&name.to_string(), source, &faults))?;
+    let faults = ipucc_tile::verify::verify(&program);
+    if faults.is_empty() {
+        return Ok(program);
+    }
+    let lines: Vec<String> = faults
+        .iter()
+        .map(|fault| format!("error: {name}: {fault}"))
+        .collect();
+    Err(lines.join("\n"))
 }
 
 /// True for files that hold tile programs.

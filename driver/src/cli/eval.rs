@@ -7,11 +7,12 @@ use ipucc::host::{from_tensor, random, to_tensor};
 use ipucc::{model, npy};
 use ipucc_chip::HostType;
 use ipucc_runtime::HostTensor;
+use ipucc_tensor::TensorType;
 use ipucc_tensor::interp::{self, Tensor};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Evaluate a model (text or ONNX) with the reference interpreter.
+/// Evaluate a model (text or ONNX) with the reference interpreter, or a tile program with its own.
 #[derive(clap::Args)]
 pub struct Args {
     /// The model.
@@ -30,10 +31,16 @@ pub struct Args {
     seed: u64,
 }
 
+/// What the host writes or reads: name, host type, and the type on the device.
+type Port = (String, HostType, TensorType);
+
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
+    if model::is_program(&args.model) {
+        return run_program(args);
+    }
     let bytes = read(&args.model)?;
-    let dims = args.dim.into_iter().collect();
+    let dims = args.dim.iter().cloned().collect();
     let module = model::read(&args.model, &bytes, &dims).map_err(|message| {
         complain(&format!("{}\n", message.trim_end()));
         Failure::Reported
@@ -43,21 +50,64 @@ pub fn run(args: Args) -> Outcome {
             "the module has no entry function; hint: call it `main`",
         ));
     };
+    let ports = |list: &[ipucc_tensor::Port]| -> Vec<Port> {
+        list.iter()
+            .map(|port| {
+                let ty = function.ty(port.value).clone();
+                (port.name.clone(), port.host, ty)
+            })
+            .collect()
+    };
+    let (params, results) = (ports(&function.params), ports(&function.results));
+    evaluate(args, &params, &results, |inputs| {
+        interp::eval(&module, inputs).map_err(|error| error.to_string())
+    })
+}
+
+/// A tile program on the interpreter of tile programs.
+fn run_program(args: Args) -> Outcome {
+    let program = super::compile::read_program(&args.model)?;
+    let ports = |list: &IndexMap<String, ipucc_tile::Binding>| -> Vec<Port> {
+        list.iter()
+            .map(|(name, binding)| {
+                let element = program.values[binding.value].element;
+                let ty = TensorType::new(element, binding.shape.iter().copied());
+                (name.clone(), binding.host, ty)
+            })
+            .collect()
+    };
+    let (params, results) = (ports(&program.inputs), ports(&program.outputs));
+    evaluate(args, &params, &results, |inputs| {
+        let outcome = ipucc_tile::interp::run(&program, inputs);
+        outcome
+            .map(|outcome| outcome.outputs)
+            .map_err(|error| error.to_string())
+    })
+}
+
+/// Reads or draws the inputs, evaluates, and writes or prints the outputs.
+fn evaluate(
+    args: Args,
+    params: &[Port],
+    results: &[Port],
+    evaluate: impl FnOnce(&IndexMap<String, Tensor>) -> Result<IndexMap<String, Tensor>, String>,
+) -> Outcome {
+    let known = |ports: &[Port]| -> String {
+        let names: Vec<&str> = ports.iter().map(|(name, ..)| name.as_str()).collect();
+        names.join(", ")
+    };
     let mut given: IndexMap<String, String> = args.input.into_iter().collect();
     let mut inputs = IndexMap::new();
-    for (index, port) in function.params.iter().enumerate() {
-        let ty = function.ty(port.value);
-        let host = match given.shift_remove(&port.name) {
-            None => random(port.host, &ty.shape, args.seed + index as u64),
+    for (index, (name, element, ty)) in params.iter().enumerate() {
+        let host = match given.shift_remove(name) {
+            None => random(*element, &ty.shape, args.seed + index as u64),
             Some(path) => {
                 let bytes = read(Path::new(&path))?;
                 let host = npy::read(&bytes)
                     .map_err(|reason| Failure::user(format!("{path}: {reason}")))?;
-                if host.element != port.host || host.shape[..] != ty.shape[..] {
+                if host.element != *element || host.shape[..] != ty.shape[..] {
                     return Err(Failure::user(format!(
-                        "{path}: input `{}` is {} {:?}, the file holds {} {:?}",
-                        port.name,
-                        port.host,
+                        "{path}: input `{name}` is {element} {:?}, the file holds {} {:?}",
                         &ty.shape[..],
                         host.element,
                         host.shape
@@ -66,39 +116,36 @@ pub fn run(args: Args) -> Outcome {
                 host
             }
         };
-        check_range(&port.name, &host)?;
-        inputs.insert(port.name.clone(), to_tensor(&host, ty));
+        check_range(name, &host)?;
+        inputs.insert(name.clone(), to_tensor(&host, ty));
     }
     if let Some(name) = given.keys().next() {
-        let known: Vec<&str> = function.params.iter().map(|p| p.name.as_str()).collect();
         return Err(Failure::user(format!(
             "--input {name}: the model has no such input; it has {}",
-            known.join(", ")
+            known(params)
         )));
     }
     for (name, _) in &args.output {
-        if !function.results.iter().any(|port| port.name == *name) {
-            let known: Vec<&str> = function.results.iter().map(|p| p.name.as_str()).collect();
+        if !results.iter().any(|(result, ..)| result == name) {
             return Err(Failure::user(format!(
                 "--output {name}: the model has no such output; it has {}",
-                known.join(", ")
+                known(results)
             )));
         }
     }
-    let outputs =
-        interp::eval(&module, &inputs).map_err(|error| Failure::user(error.to_string()))?;
-    for port in &function.results {
-        let Some(tensor) = outputs.get(&port.name) else {
+    let outputs = evaluate(&inputs).map_err(Failure::user)?;
+    for (result, element, _) in results {
+        let Some(tensor) = outputs.get(result) else {
             continue;
         };
-        let host = from_tensor(tensor, port.host);
+        let host = from_tensor(tensor, *element);
         let mut written = false;
-        for (_, path) in args.output.iter().filter(|(name, _)| *name == port.name) {
+        for (_, path) in args.output.iter().filter(|(name, _)| name == result) {
             write_file(Path::new(path), &npy::write(&host))?;
             written = true;
         }
         if !written {
-            print(show(&port.name, tensor))?;
+            print(show(result, tensor))?;
         }
     }
     Ok(())

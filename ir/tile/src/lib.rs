@@ -11,7 +11,10 @@
 //! `passes` makes programs without times and addresses; `schedule` adds both in side tables that
 //! are keyed by step and value, so that the program itself never changes again.
 
+mod access;
 pub mod cost;
+mod holdings;
+pub mod interp;
 pub mod kernel;
 mod layout;
 mod program;
@@ -19,6 +22,7 @@ pub mod schedule;
 pub mod sram;
 pub mod text;
 pub mod transfers;
+pub mod verify;
 
 pub use layout::{AxisCut, Distribution, Layout, LayoutKind, Shard};
 pub use program::{
