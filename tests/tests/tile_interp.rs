@@ -112,14 +112,14 @@ fn run(seeds: impl IntoParallelIterator<Item = u64>, operations: Operations, lea
 /// Graphs that are drawn: `.ci/full` asks for more through the environment.
 fn count() -> u64 {
     let wanted = std::env::var("IPUCC_TILE_MODELS").ok();
-    wanted.map_or(720, |text| text.parse().expect("a number"))
+    wanted.map_or(600, |text| text.parse().expect("a number"))
 }
 
 #[test]
 fn planned_graphs_compute_what_the_tensor_interpreter_computes() {
     let count = count();
-    // 500 graphs on four numbers of tiles: seven of ten that are drawn have a plan.
-    run(0..count, Operations::Planned, count as usize * 25 / 9);
+    // 500 graphs on four numbers of tiles: nearly nine of ten that are drawn have a plan.
+    run(0..count, Operations::Planned, count as usize * 10 / 3);
 }
 
 #[test]

@@ -309,14 +309,20 @@ fn copy(copy: &Copy) -> Result<Vec<Access>, KernelFault> {
     let bytes = i64::from(copy.bytes);
     Ok(vec![
         Access {
-            read: nest(&source, 0, bytes)?,
+            read: nest(&source, copy.source_offset.into(), bytes)?,
             ..Access::default()
         },
         Access {
-            written: nest(&destination, 0, bytes)?,
+            written: nest(&destination, copy.destination_offset.into(), bytes)?,
             ..Access::default()
         },
     ])
+}
+
+/// Elements from one tap's weights to the next: the channels, to a multiple of 8 bytes.
+pub(crate) fn tap_pitch(window: &Window) -> u32 {
+    let granule = 8 / window.element.bytes().clamp(1, 8);
+    window.channels.div_ceil(granule).saturating_mul(granule)
 }
 
 fn window(window: &Window) -> Result<Vec<Access>, KernelFault> {
@@ -337,8 +343,10 @@ fn window(window: &Window) -> Result<Vec<Access>, KernelFault> {
     let output = window.positions.iter().map(|dim| (dim.count, dim.output));
     let mut list = vec![read(elements(input, window.element)?, window.element)];
     if window.kind == WindowKind::Conv {
-        let count = work(taps.into_iter().chain([window.channels]))?;
-        let ranges = elements([(count as u32, 1)], window.element)?;
+        // A tap's channels are padded to double words.
+        let pitch = tap_pitch(window);
+        let count = work(taps)? as u32;
+        let ranges = elements([(count, pitch), (window.channels, 1)], window.element)?;
         list.push(read(ranges, window.element));
     }
     let result = elements(output.chain(inner), window.element)?;

@@ -4,7 +4,7 @@
 //! [`crate::access`] names, so that indices need no checks here. Operations of the tensor language
 //! are the tensor interpreter's: a strided view becomes a tensor, the result is stored again.
 
-use crate::access::{node, node_types};
+use crate::access::{node, node_types, tap_pitch};
 use crate::kernel::{
     ArgReduce, Attention, Copy, Dot, Expr, Gather, IntegerDot, Kernel, Lerp, Map, Reduce, Rows,
     Scan, Scatter, TopK, Window, WindowKind,
@@ -12,6 +12,7 @@ use crate::kernel::{
 use ipucc_chip::ScalarType;
 use ipucc_tensor::interp::{Tensor, eval_op};
 use ipucc_tensor::{Op, TensorType};
+use std::cmp::Ordering;
 
 /// Runs a kernel on its operands.
 ///
@@ -255,11 +256,15 @@ fn copy(copy: &Copy, source: &[u8], result: &mut [u8]) {
         .map(|dim| (dim.count, dim.destination_bytes.into()))
         .collect();
     let mut starts = Vec::new();
-    points(&from, |at| starts.push(at as usize));
+    let (first, target) = (
+        i64::from(copy.source_offset),
+        i64::from(copy.destination_offset),
+    );
+    points(&from, |at| starts.push((first + at) as usize));
     let mut next = starts.into_iter();
     points(&to, |at| {
         if let Some(start) = next.next() {
-            let at = at as usize;
+            let at = (target + at) as usize;
             result[at..at + bytes].copy_from_slice(&source[start..start + bytes]);
         }
     });
@@ -349,17 +354,33 @@ fn top_k(top: &TopK, input: &[u8], values: &mut [u8], positions: &mut [u8]) {
     let all = view(input, top.element, &dims).to_floats();
     let (mut largest, mut columns) = (Vec::new(), Vec::new());
     for row in all.chunks_exact((top.columns as usize).max(1)) {
-        // NaN counts as no element: it never comes before another one.
-        let key = |column: usize| match row[column] {
-            value if value.is_nan() => f32::NEG_INFINITY,
-            value if top.largest => value,
-            value => -value,
+        // NaN and the infinity that nothing is beyond count as no element.
+        let none = match top.largest {
+            true => f32::NEG_INFINITY,
+            false => f32::INFINITY,
         };
-        let mut order: Vec<usize> = (0..row.len()).collect();
-        order.sort_by(|&a, &b| key(b).total_cmp(&key(a)).then(a.cmp(&b)));
-        for &column in order.iter().take(top.k as usize) {
-            largest.push(row[column]);
-            columns.push(column as i64);
+        let mut order: Vec<usize> = (0..row.len())
+            .filter(|&column| !row[column].is_nan() && row[column] != none)
+            .collect();
+        order.sort_by(|&a, &b| {
+            let rising = row[a].total_cmp(&row[b]);
+            // Zeros of both signs are equal.
+            let rising = if row[a] == row[b] {
+                Ordering::Equal
+            } else {
+                rising
+            };
+            let wanted = if top.largest {
+                rising.reverse()
+            } else {
+                rising
+            };
+            wanted.then(a.cmp(&b))
+        });
+        for place in 0..top.k as usize {
+            let column = order.get(place).copied();
+            largest.push(column.map_or(none, |column| row[column]));
+            columns.push(column.unwrap_or(0) as i64);
         }
     }
     let dims = [(top.rows, top.result_pitch), (top.k, 1)];
@@ -402,8 +423,9 @@ fn window(window: &Window, inputs: &[Vec<u8>], result: &mut [u8]) {
     let taps = offsets(window.taps.iter().map(|d| (d.count, d.input)).collect());
     let size = element.bytes() as usize;
     let image = floats(&inputs[0], element, inputs[0].len() / size);
+    let pitch = tap_pitch(window) as usize;
     let weights = match window.kind {
-        WindowKind::Conv => floats(&inputs[1], element, taps.len() * channels),
+        WindowKind::Conv => floats(&inputs[1], element, inputs[1].len() / size),
         _ => Vec::new(),
     };
     for (&from, &to) in from.iter().zip(&to) {
@@ -413,7 +435,7 @@ fn window(window: &Window, inputs: &[Vec<u8>], result: &mut [u8]) {
                 match window.kind {
                     WindowKind::Conv => values
                         .enumerate()
-                        .map(|(tap, value)| value * weights[tap * channels + channel])
+                        .map(|(tap, value)| value * weights[tap * pitch + channel])
                         .sum(),
                     WindowKind::Max => values.fold(f32::NEG_INFINITY, f32::max),
                     WindowKind::Sum(factor) => values.sum::<f32>() * f32::from_bits(factor),

@@ -80,8 +80,8 @@ pub enum VerifyError {
         /// Size of the shard.
         bytes: u32,
     },
-    /// An operand that does not begin at a word.
-    #[error("{place}: `{value}` at byte {offset}, which begins no word")]
+    /// An operand that does not begin at a double word.
+    #[error("{place}: `{value}` at byte {offset}, which is no multiple of 8")]
     PartialWord {
         /// Where.
         place: Place,

@@ -250,7 +250,7 @@ impl Walk<'_> {
                 };
                 self.tell(error);
             }
-            if !operand.offset_bytes.is_multiple_of(4) {
+            if !operand.offset_bytes.is_multiple_of(8) {
                 let error = VerifyError::PartialWord {
                     place: self.place(None),
                     value: data.name.clone(),
@@ -385,7 +385,10 @@ impl Walk<'_> {
         let total: u64 = copy.dims.iter().map(|dim| u64::from(dim.count)).product();
         for index in 0..total {
             let mut rest = index;
-            let mut ends = (i64::from(from.offset_bytes), i64::from(to.offset_bytes));
+            let mut ends = (
+                i64::from(from.offset_bytes) + i64::from(copy.source_offset),
+                i64::from(to.offset_bytes) + i64::from(copy.destination_offset),
+            );
             for dim in copy.dims.iter().rev() {
                 let i = (rest % u64::from(dim.count)) as i64;
                 rest /= u64::from(dim.count);
