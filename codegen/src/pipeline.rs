@@ -193,9 +193,13 @@ impl Schedule {
         // Where registers are scarce: one pass after the other, with room to load constants late.
         let apart = 4 * body.ins.len() as u32;
         (least..=most)
-            .find_map(|interval| attempt(body, access, interval, 1))
-            .or_else(|| attempt(body, access, apart + 4, 2))
-            .or_else(|| attempt(body, access, apart + 4, 3))
+            .find_map(|interval| {
+                // A later store may bring the loads that go with it nearer to their use.
+                let latest = if access == Access::Plain { 1 } else { interval };
+                (0..latest).find_map(|delay| attempt(body, access, interval, 1, delay))
+            })
+            .or_else(|| attempt(body, access, apart + 4, 2, 0))
+            .or_else(|| attempt(body, access, apart + 4, 3, 0))
     }
 
     /// The first word of a register: `$a` number.
@@ -413,8 +417,15 @@ impl Walk<'_> {
     }
 }
 
-/// A schedule with this interval, aux instructions at least `spacing` groups from one another.
-fn attempt(body: &Body, access: Access, interval: u32, spacing: i64) -> Option<Schedule> {
+/// A schedule with this interval, aux instructions at least `spacing` groups from one another, the
+/// store `delay` groups later than it could be.
+fn attempt(
+    body: &Body,
+    access: Access,
+    interval: u32,
+    spacing: i64,
+    delay: u32,
+) -> Option<Schedule> {
     let n = body.ins.len();
     let ii = i64::from(interval);
     let slot = |time: i64| time.rem_euclid(ii) as usize;
@@ -439,6 +450,10 @@ fn attempt(body: &Body, access: Access, interval: u32, spacing: i64) -> Option<S
             .unwrap_or(0)
             .max(1)
             .max(if spacing > 1 { latest + spacing } else { 1 });
+        let earliest = match ins.unit {
+            Unit::Store(_) => earliest + i64::from(delay),
+            _ => earliest,
+        };
         let busy = if ins.unit == Unit::Aux {
             &mut aux
         } else {

@@ -13,6 +13,10 @@ use ipucc_tile::kernel::{Window, WindowKind};
 
 /// Most rows of taps that are written out.
 const MAX_ROWS: u32 = 128;
+/// Most taps that are written out one by one.
+const UNROLLED: usize = 32;
+/// Largest immediate offset of an access.
+const MOST_OFFSET: u32 = 4095;
 /// Bit of `$FP_CLR` that clears the accumulators (`isa/amp.md` 11).
 const CLEAR_ACCUMULATORS: u32 = 8;
 
@@ -96,23 +100,40 @@ pub(super) fn generate(window: &Window) -> Result<Made, NoKernel> {
     let mut setup = Worker::new();
     setup.bundle("", format!("setzi $a0, {CLEAR_ACCUMULATORS}"));
     setup.bundle("", "uput $FP_CLR, $a0");
-    setup.constant_m(registers.input + 2, inner.input * bytes / access);
-    if convolution {
-        let tap = (window.channels * bytes).next_multiple_of(8);
-        setup.constant_m(registers.weights + 2, tap / access);
-    }
     let mut body = Worker::new();
     let item = Item {
         kind: window.kind,
         half,
         registers,
     };
-    item.begin(&mut body);
-    let mut moved = 0;
-    for &offset in &offsets {
-        super::nest::add(&mut body, item.registers.input, offset - moved, 7);
-        body.repeat(inner.count, |body| item.tap(body));
-        moved = offset + i64::from(inner.count * inner.input * bytes);
+    let tap_bytes = (window.channels * bytes).next_multiple_of(8);
+    // Offsets of all taps from the window's first, in accesses.
+    let step = i64::from(inner.input * bytes);
+    let every: Vec<u32> = offsets
+        .iter()
+        .flat_map(|&o| (0..i64::from(inner.count)).map(move |n| o + n * step))
+        .map(|offset| offset as u32 / access)
+        .collect();
+    let weights = |tap: u32| tap * tap_bytes / access;
+    let near = every.iter().all(|&offset| offset <= MOST_OFFSET)
+        && weights(every.len() as u32) <= MOST_OFFSET;
+    if every.len() <= UNROLLED && near {
+        item.begin(&mut body, false);
+        for (&offset, tap) in every.iter().zip(0..) {
+            item.tap(&mut body, Some([offset, weights(tap)]));
+        }
+    } else {
+        setup.constant_m(item.registers.input + 2, inner.input * bytes / access);
+        if convolution {
+            setup.constant_m(item.registers.weights + 2, weights(1));
+        }
+        item.begin(&mut body, true);
+        let mut moved = 0;
+        for &offset in &offsets {
+            super::nest::add(&mut body, item.registers.input, offset - moved, 7);
+            body.repeat(inner.count, |body| item.tap(body, None));
+            moved = offset + i64::from(inner.count) * step;
+        }
     }
     item.end(&mut body);
     let nest = Nest {
@@ -135,42 +156,29 @@ struct Item {
 }
 
 impl Item {
-    /// Walkers to the first tap; the taps before the first are neutral.
-    fn begin(&self, out: &mut Worker) {
+    /// Neutral values for the taps before the first, and the walkers if taps are walked.
+    fn begin(&self, out: &mut Worker, walks: bool) {
         let Registers { input, weights } = self.registers;
-        let infinity = if self.half {
-            0xfc00_fc00u32
-        } else {
-            0xff80_0000
-        };
-        match self.kind {
-            WindowKind::Max => {
-                out.bundle(
-                    format!("mov $m{input}, $m0"),
-                    format!("setzi $a4, {:#x}", infinity & 0xf_ffff),
-                );
-                out.bundle("", format!("or $a4, $a4, {:#x}", infinity & 0xfff0_0000));
-                out.bundle("", "mov $a5, $a4");
-                out.bundle("", "or64 $a0:1, $a4:5, $azeros");
+        if walks {
+            out.bundle(format!("mov $m{input}, $m0"), "");
+            if self.kind == WindowKind::Conv {
+                out.bundle(format!("mov $m{weights}, $m1"), "");
             }
-            WindowKind::Sum(_) => {
-                out.bundle(
-                    format!("mov $m{input}, $m0"),
-                    "or64 $a0:1, $azeros, $azeros",
-                );
-                out.bundle("", "or64 $a4:5, $azeros, $azeros");
-            }
-            WindowKind::Conv => {
-                out.bundle(
-                    format!("mov $m{input}, $m0"),
-                    "or64 $a0:1, $azeros, $azeros",
-                );
-                out.bundle(
-                    format!("mov $m{weights}, $m1"),
-                    "or64 $a2:3, $azeros, $azeros",
-                );
-                out.bundle("", "or64 $a4:5, $azeros, $azeros");
-            }
+        }
+        if self.kind == WindowKind::Max {
+            let infinity = if self.half {
+                0xfc00_fc00u32
+            } else {
+                0xff80_0000
+            };
+            out.bundle("", format!("setzi $a4, {:#x}", infinity & 0xf_ffff));
+            out.bundle("", format!("or $a4, $a4, {:#x}", infinity & 0xfff0_0000));
+            out.bundle("", "mov $a5, $a4");
+            out.bundle("", "or64 $a0:1, $a4:5, $azeros");
+            return;
+        }
+        for pair in ["$a0:1", "$a2:3", "$a4:5"] {
+            out.bundle("", format!("or64 {pair}, $azeros, $azeros"));
         }
     }
 
@@ -186,12 +194,19 @@ impl Item {
         }
     }
 
-    /// Loads a tap and folds the one before.
-    fn tap(&self, out: &mut Worker) {
+    /// Loads a tap and folds the one before; `offsets` in input and weights, or by the walkers.
+    fn tap(&self, out: &mut Worker, offsets: Option<[u32; 2]>) {
         let Registers { input, weights } = self.registers;
         let load = |what: &str, walker: u32| {
             let (bits, stride) = (if what.len() > 3 { 64 } else { 32 }, walker + 2);
-            format!("ld{bits}step {what}, $mzero, $m{walker}+=, $m{stride}")
+            match offsets {
+                None => format!("ld{bits}step {what}, $mzero, $m{walker}+=, $m{stride}"),
+                Some(offsets) => {
+                    let which = usize::from(walker == weights);
+                    let at = offsets[which];
+                    format!("ld{bits} {what}, $m{which}, $mzero, {at}")
+                }
+            }
         };
         match (self.kind, self.half) {
             (WindowKind::Conv, true) => {

@@ -164,12 +164,19 @@ fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
         let next = stride(n, 4, 8);
         format!("st64step {register}, $mzero, $m5+=, {next}")
     };
-    let atom = |out: &mut Worker, n: u32, partial: bool| {
-        let next = stride(n, atoms, 7);
-        out.bundle(format!("ld64step $a0:1, $mzero, $m4+=, {next}"), "");
-        let all = [6, 7].map(|register| shape.all(register));
-        out.bundle("", format!("{} $a2:3, {}, $a0:1", shape.op("add"), all[0]));
-        out.bundle("", format!("{} $a2:3, {}, $a2:3", shape.op("mul"), all[1]));
+    let all = [6, 7].map(|register| shape.all(register));
+    let difference = format!("{} $a2:3, {}, $a0:1", shape.op("add"), all[0]);
+    let scaled = format!("{} $a2:3, {}, $a2:3", shape.op("mul"), all[1]);
+    let sum = if shape.half {
+        "f16v4acc $a2:3"
+    } else {
+        "f32v2add $a4:5, $a4:5, $a2:3"
+    };
+    let used = rest.div_ceil(shape.width);
+    stream(out, full, used, atoms, 7, |out, n, load| {
+        let partial = n >= full * atoms && (n - full * atoms + 1) * shape.width > rest;
+        out.bundle("", &difference);
+        out.bundle(load, &scaled);
         for register in [2, 3] {
             let exp = if shape.half { "f16v2exp" } else { "f32exp" };
             shape.slow(out, exp, &format!("$a{register}, $a{register}"));
@@ -183,23 +190,43 @@ fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
             }
             out.bundle("", "and64 $a2:3, $a2:3, $a0:1");
         }
-        let sum = if shape.half {
-            "f16v4acc $a2:3"
-        } else {
-            "f32v2add $a4:5, $a4:5, $a2:3"
-        };
         out.bundle(store(n, "$a2:3"), sum);
-    };
-    walk(out, full, atoms, |body, n| atom(body, n, false));
+    });
     if rest > 0 {
-        for n in 0..atoms {
-            let begin = n * shape.width;
-            if begin >= rest {
-                out.bundle(store(n, "$azeros"), "");
-            } else {
-                atom(out, n, begin + shape.width > rest);
-            }
-        }
+        (used..atoms).for_each(|n| out.bundle(store(n, "$azeros"), ""));
+    }
+}
+
+/// All atoms of `full` panels and `rest` atoms of one more, loaded into `$a0:1` through `$m4` one
+/// atom ahead of its use: `atom(out, number, load of the next)`. Numbers in the loop are those of
+/// one panel.
+fn stream(
+    out: &mut Worker,
+    full: u32,
+    rest: u32,
+    atoms: u32,
+    jump: u32,
+    atom: impl Fn(&mut Worker, u32, &str),
+) {
+    let total = full * atoms + rest;
+    let load = |n: u32| format!("ld64step $a0:1, $mzero, $m4+=, {}", stride(n, atoms, jump));
+    out.bundle(load(0), "");
+    // The last atom of all has no next.
+    let loops = if rest > 0 {
+        full
+    } else {
+        full.saturating_sub(1)
+    };
+    out.repeat(loops, |body| {
+        (0..atoms).for_each(|n| atom(body, n, &load(n + 1)));
+    });
+    for n in loops * atoms..total {
+        let next = if n + 1 < total {
+            load(n + 1)
+        } else {
+            String::new()
+        };
+        atom(out, n, &next);
     }
 }
 
@@ -207,13 +234,13 @@ fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
 pub(super) fn scale_row(out: &mut Worker, shape: &Shape<'_>) {
     let convert = if shape.half { "f32tof16 $a6, $a6" } else { "" };
     out.bundle("mov $m4, $m2", convert);
+    out.bundle("mov $m5, $m2", "");
     let atoms = shape.atoms();
     let panels = shape.of.values.div_ceil(COLUMNS);
-    walk(out, panels, atoms, |body, n| {
+    let multiply = format!("{} $a2:3, {}, $a0:1", shape.op("mul"), shape.all(6));
+    stream(out, panels, 0, atoms, 7, |out, n, load| {
+        out.bundle(load, &multiply);
         let next = stride(n, atoms, 7);
-        body.bundle("ld64 $a0:1, $m4, $mzero, 0", "");
-        let multiply = format!("{} $a0:1, {}, $a0:1", shape.op("mul"), shape.all(6));
-        body.bundle("", multiply);
-        body.bundle(format!("st64step $a0:1, $mzero, $m4+=, {next}"), "");
+        out.bundle(format!("st64step $a2:3, $mzero, $m5+=, {next}"), "");
     });
 }

@@ -5,7 +5,7 @@
 //! together. A value goes from the aux to the main registers by `atom`, back through the memory of
 //! the result, which is written last.
 
-use super::super::nest::{Code, Nest};
+use super::super::nest::{Code, Nest, add};
 use crate::worker::Worker;
 use ipucc_chip::timing::transcendental_turns;
 use ipucc_chip::{Assumptions, ScalarType};
@@ -27,6 +27,9 @@ pub(super) struct Value {
     pub(super) place: Place,
     pub(super) ty: ScalarType,
 }
+
+/// Bundles of a `rpt` body (`isa/ops_core.md` 5.3).
+const LONGEST: usize = 256;
 
 pub(super) fn float(ty: ScalarType) -> bool {
     matches!(ty, ScalarType::F32 | ScalarType::F16)
@@ -79,6 +82,7 @@ pub(super) fn generate(
         out: Worker::new(),
         map,
         strides,
+        stepping: group == 1,
         free: [(buffers..last).rev().collect(), (0..8).rev().collect()],
         scratch: 0,
         packed: None,
@@ -89,14 +93,43 @@ pub(super) fn generate(
         maker.scratch = element * map.output.element.bytes() / 4;
         maker.element(element, group)?;
     }
+    // Groups follow one another in a `rpt` loop; the pointers walk and go back.
+    let types: Vec<ScalarType> = (map.inputs.iter().chain([&map.output]))
+        .map(|access| access.element)
+        .collect();
+    let read = |buffer: usize| {
+        buffer == map.inputs.len() || map.nodes.contains(&Expr::Input(buffer as u16))
+    };
+    let walked: Vec<u32> = (types.iter().zip(strides).enumerate())
+        .map(|(buffer, (ty, stride))| u32::from(read(buffer)) * stride * ty.bytes() * group)
+        .collect();
+    if group > 1 {
+        for (buffer, &bytes) in walked.iter().enumerate() {
+            add(&mut maker.out, buffer as u32, i64::from(bytes), last);
+        }
+    }
+    if maker.out.words() > 2 * LONGEST {
+        return Err("the expression is longer than a loop may be".into());
+    }
     nest.registers = last;
-    nest.emit(&maker.out)
+    let dim = nest.dims.pop().ok_or("internal: no innermost loop")?;
+    nest.emit_walk(&dim, |count| {
+        let mut body = Worker::new();
+        body.repeat_worker(count, &maker.out);
+        for (buffer, &bytes) in walked.iter().enumerate() {
+            let back = -i64::from(bytes) * i64::from(count);
+            add(&mut body, buffer as u32, back, last);
+        }
+        Ok(body)
+    })
 }
 
 pub(super) struct Maker<'a> {
     out: Worker,
     map: &'a Map,
     strides: &'a [u32],
+    /// Groups are single elements: accesses move their pointers.
+    stepping: bool,
     /// Free registers: main, aux; the last is taken first.
     pub(super) free: [Vec<u32>; 2],
     /// The word of the result that is not written yet.
@@ -153,7 +186,8 @@ impl Maker<'_> {
             if uses(node).iter().any(|&used| used as usize >= index) {
                 return Err(format!("node {index} uses one that is not defined before"));
             }
-            let value = self.node(node, &values, element)?;
+            let last = !nodes[index + 1..].contains(node);
+            let value = self.node(node, &values, element, last)?;
             values.push(value);
             // What is used here for the last time is free now.
             let mut over: Vec<u16> = uses(node);
@@ -179,10 +213,17 @@ impl Maker<'_> {
         self.store(result, element, group)
     }
 
-    fn node(&mut self, node: &Expr, values: &[Value], element: u32) -> Result<Value, String> {
+    /// One node; `last`: no other node reads the same input later.
+    fn node(
+        &mut self,
+        node: &Expr,
+        values: &[Value],
+        element: u32,
+        last: bool,
+    ) -> Result<Value, String> {
         let at = |i: u16| values[i as usize];
         match *node {
-            Expr::Input(input) => self.load(input as usize, element),
+            Expr::Input(input) => self.load(input as usize, element, last),
             Expr::Constant(bits, ty) => {
                 let bits = match ty.bytes() {
                     2 => (bits & 0xffff) | bits << 16,
@@ -202,7 +243,7 @@ impl Maker<'_> {
         }
     }
 
-    fn load(&mut self, input: usize, element: u32) -> Result<Value, String> {
+    fn load(&mut self, input: usize, element: u32, last: bool) -> Result<Value, String> {
         let ty = self.map.inputs[input].element;
         let at = element * self.strides[input];
         let (mnemonic, aux) = match ty {
@@ -221,7 +262,11 @@ impl Maker<'_> {
             let register = self.main()?;
             (Place::Main(register), format!("$m{register}"))
         };
-        self.m(format!("{mnemonic} {name}, $m{input}, $mzero, {at}"));
+        if self.stepping && last && self.strides[input] != 0 {
+            self.m(format!("{mnemonic}step {name}, $mzero, $m{input}+=, 1"));
+        } else {
+            self.m(format!("{mnemonic} {name}, $m{input}, $mzero, {at}"));
+        }
         Ok(Value { place, ty })
     }
 
@@ -290,13 +335,24 @@ impl Maker<'_> {
         let result = self.map.inputs.len();
         let bytes = value.ty.bytes();
         let per_word = 4 / bytes;
-        let (register, taken) = self.in_main(value)?;
         if bytes == 4 {
-            self.m(format!("st32 $m{register}, $m{result}, $mzero, {element}"));
+            let (name, taken) = match value.place {
+                Place::Aux(register) => (format!("$a{register}"), None),
+                _ => {
+                    let (register, taken) = self.in_main(value)?;
+                    (format!("$m{register}"), taken)
+                }
+            };
+            if self.stepping {
+                self.m(format!("st32step {name}, $mzero, $m{result}+=, 1"));
+            } else {
+                self.m(format!("st32 {name}, $m{result}, $mzero, {element}"));
+            }
             self.drop_all(&[taken], 0);
             self.release(value.place);
             return Ok(());
         }
+        let (register, taken) = self.in_main(value)?;
         debug_assert!(group.is_multiple_of(per_word));
         let lane = element % per_word;
         let mask = |this: &mut Self, d: u32, s: u32| {
