@@ -1,10 +1,13 @@
 //! Passes: tensor modules to tensor modules, and tensor modules to tile programs.
 
 mod cleanup;
+mod legalize;
 pub mod partition;
 mod precision;
+mod rebuild;
 
 pub use cleanup::{canonicalize, cse, dce};
+pub use legalize::legalize;
 pub use partition::{Options, PlanEntry, PlanError, Planned, partition};
 pub use precision::{Precision, PrecisionError, precision};
 
@@ -22,6 +25,11 @@ pub struct Pass {
 
 /// The tensor passes in the order of the default pipeline.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "legalize",
+        about: "Brings operations into the forms that plans and kernels know.",
+        run: legalize,
+    },
     Pass {
         name: "canonicalize",
         about: "Drops operations that do nothing and folds chains of reshapes and transposes.",

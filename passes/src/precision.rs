@@ -4,10 +4,11 @@
 //! Weights keep their stored type too; a conversion behind each becomes part of its weight program,
 //! so that no pass reads a weight's bytes.
 
+use crate::rebuild::rebuild;
 use indexmap::IndexMap;
 use ipucc_chip::ScalarType;
 use ipucc_tensor::text::value_names;
-use ipucc_tensor::{Builder, Function, Inst, Module, Op, TypeError, Value};
+use ipucc_tensor::{Builder, Function, InstData, Module, Op, TensorType, TypeError, Value};
 use thiserror::Error;
 
 /// What floats are computed in.
@@ -119,86 +120,57 @@ const fn is_computed(element: ScalarType) -> bool {
     matches!(element, ScalarType::F32 | ScalarType::F16)
 }
 
-struct Rewrite<'f> {
-    function: &'f Function,
-    builder: Builder,
-    /// New values of old ones.
-    values: IndexMap<Value, Value>,
-    /// Conversions already made.
-    converted: IndexMap<(Value, ScalarType), Value>,
-}
-
 fn rewrite(
     function: &Function,
     policy: &Precision,
     names: &IndexMap<Value, String>,
 ) -> Result<Function, PrecisionError> {
-    let mut rewrite = Rewrite {
-        function,
-        builder: Builder::new(function.name.clone()),
-        values: IndexMap::new(),
-        converted: IndexMap::new(),
+    // Conversions already made.
+    let mut converted = IndexMap::new();
+    let param = |ty: &TensorType| match policy.element {
+        Some(element) if is_computed(ty.element) => ty.with_element(element),
+        _ => ty.clone(),
     };
-    for port in &function.params {
-        let ty = function.ty(port.value);
-        let element = match policy.element {
-            Some(element) if is_computed(ty.element) => element,
-            _ => ty.element,
-        };
-        let value =
-            rewrite
-                .builder
-                .param_with_host(port.name.clone(), ty.with_element(element), port.host);
-        rewrite.values.insert(port.value, value);
-    }
-    for &inst in &function.body {
-        let data = &function.insts[inst];
-        let result = data.results[0];
-        let wanted = data
-            .origin
-            .as_ref()
-            .and_then(|origin| policy.of(origin))
-            .or_else(|| policy.of(names.get(&result)?))
+    let rebuilt = rebuild(function, param, |builder, data, operands| {
+        let named = data.origin.as_ref().and_then(|origin| policy.of(origin));
+        let wanted = named
+            .or_else(|| policy.of(names.get(&data.results[0])?))
             .or(policy.element);
-        let value = rewrite
-            .instruction(inst, wanted, policy.accumulate)
-            .map_err(|error| PrecisionError::Operation {
-                name: names.get(&result).cloned().unwrap_or_default(),
-                error,
-            })?;
-        let unnamed = rewrite.builder.function().values[value].name.is_none();
-        if let (Some(name), true) = (&function.values[result].name, unnamed) {
-            rewrite.builder.name(value, name.clone());
-        }
-        rewrite.values.insert(result, value);
-    }
-    for port in &function.results {
-        let value = rewrite.values[&port.value];
-        rewrite
-            .builder
-            .result_with_host(port.name.clone(), value, port.host);
-    }
-    Ok(rewrite.builder.finish())
+        let mut rewrite = Rewrite {
+            function,
+            builder,
+            converted: &mut converted,
+        };
+        rewrite.instruction(data, operands, wanted, policy.accumulate)
+    });
+    rebuilt.map_err(|(result, error)| PrecisionError::Operation {
+        name: names.get(&result).cloned().unwrap_or_default(),
+        error,
+    })
+}
+
+struct Rewrite<'f> {
+    function: &'f Function,
+    builder: &'f mut Builder,
+    converted: &'f mut IndexMap<(Value, ScalarType), Value>,
 }
 
 impl Rewrite<'_> {
     /// The new result of an instruction; floats in `wanted` if it is given.
     fn instruction(
         &mut self,
-        inst: Inst,
+        data: &InstData,
+        given: &[Value],
         wanted: Option<ScalarType>,
         accumulate: Option<ScalarType>,
     ) -> Result<Value, TypeError> {
-        let data = &self.function.insts[inst];
         let declared = self.function.ty(data.results[0]);
-        self.builder.at(data.span, data.origin.clone());
         let replaced = |element: ScalarType| match wanted {
             Some(wanted) if is_computed(element) => wanted,
             _ => element,
         };
         let mut operands = Vec::new();
-        for operand in &data.operands {
-            let value = self.values[operand];
+        for (operand, &value) in data.operands.iter().zip(given) {
             let element = replaced(self.function.ty(*operand).element);
             operands.push(self.converted(value, element)?);
         }
@@ -245,7 +217,7 @@ impl Rewrite<'_> {
                 rhs_batch,
                 lhs_contract,
                 rhs_contract,
-                accumulate: summed(sum, accumulate, &self.builder, &operands),
+                accumulate: summed(sum, accumulate, self.builder, &operands),
                 result: replaced(result),
             },
             Op::Conv {
@@ -256,7 +228,7 @@ impl Rewrite<'_> {
             } => Op::Conv {
                 window,
                 groups,
-                accumulate: summed(sum, accumulate, &self.builder, &operands),
+                accumulate: summed(sum, accumulate, self.builder, &operands),
                 result: replaced(result),
             },
             Op::ConvTranspose {
