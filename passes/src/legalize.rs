@@ -99,6 +99,7 @@ fn instruction(
             };
             builder.op(slice, operands)
         }
+        Op::Gather { axis } => gather(builder, operands, *axis),
         Op::Attention { scale, causal } => {
             attention(builder, operands, scale.map(f32::from_bits), *causal)
         }
@@ -226,6 +227,52 @@ fn dot(builder: &mut Builder, op: &Op, operands: &[Value]) -> Result<Value, Type
         .iter()
         .for_each(|free| shape.extend_from_slice(free));
     reshaped(builder, value, shape)
+}
+
+/// A lookup of rows of a matrix at indices in one axis. Negative indices count from the end, others
+/// are kept within the table.
+fn gather(builder: &mut Builder, operands: &[Value], axis: u8) -> Result<Value, TypeError> {
+    let (table, indices) = (operands[0], operands[1]);
+    let (ty, at) = (builder.ty(table).clone(), builder.ty(indices).clone());
+    let rank = ty.rank() as u8;
+    let rows = ty.shape[usize::from(axis)];
+    if ty.elements() == 0 || at.elements() == 0 {
+        return builder.op(Op::Gather { axis }, operands);
+    }
+    // The axis goes to the front, the others become one.
+    let mut order: Axes = Axes::from_elem(axis, 1);
+    order.extend((0..rank).filter(|&other| other != axis));
+    let front = transposed(builder, table, order)?;
+    let rest: Shape = builder.ty(front).shape[1..].into();
+    let matrix = Shape::from_slice(&[rows, rest.iter().product()]);
+    let matrix = reshaped(builder, front, matrix)?;
+    let count = at.elements() as u32;
+    let flat = reshaped(builder, indices, Shape::from_slice(&[count]))?;
+    let constant = |builder: &mut Builder, value: i32| {
+        let op = Op::Constant {
+            element: at.element,
+            shape: Shape::from_slice(&[count]),
+            data: value.to_le_bytes().to_vec(),
+        };
+        builder.op(op, &[])
+    };
+    let (zero, extent) = (constant(builder, 0)?, constant(builder, rows as i32)?);
+    let last = constant(builder, rows as i32 - 1)?;
+    let negative = builder.op(Op::Compare(CompareOp::Lt), &[flat, zero])?;
+    let wrapped = builder.op(Op::Binary(BinaryOp::Add), &[flat, extent])?;
+    let flat = builder.op(Op::Select, &[negative, wrapped, flat])?;
+    let flat = builder.op(Op::Binary(BinaryOp::Max), &[flat, zero])?;
+    let flat = builder.op(Op::Binary(BinaryOp::Min), &[flat, last])?;
+    let found = builder.op(Op::Gather { axis: 0 }, &[matrix, flat])?;
+    // [indices.., other axes..], and the axes before the looked-up one to the front again.
+    let mut shape = at.shape.clone();
+    shape.extend_from_slice(&rest);
+    let found = reshaped(builder, found, shape)?;
+    let (inner, before) = (at.rank() as u8, axis);
+    let mut order: Axes = (inner..inner + before).collect();
+    order.extend(0..inner);
+    order.extend(inner + before..inner + rank - 1);
+    transposed(builder, found, order)
 }
 
 /// `softmax(q k^T * scale + mask) v` in single steps.

@@ -50,7 +50,8 @@ pub struct LocalCopy {
 
 /// The words that bring every shard of `destination` what `source` holds of it: transfers between
 /// tiles and copies within tiles. `map` gives the source's index of a destination's index, so that
-/// reshapes, transposes and slices are movements of data like any other.
+/// reshapes, transposes and slices are movements of data like any other; `None` where something
+/// else fills the destination.
 ///
 /// Destinations with equal boxes share multicasts. Of several replicas of a source, the one on the
 /// receiving tile is taken if there is one, else they take turns.
@@ -61,7 +62,7 @@ pub fn transfer(
     program: &Program,
     source: Value,
     destination: Value,
-    map: &dyn Fn(&[u32]) -> Shape,
+    map: &dyn Fn(&[u32]) -> Option<Shape>,
 ) -> Result<(Transfer, Vec<LocalCopy>), TransferError> {
     let (from, to) = (&program.values[source], &program.values[destination]);
     if from.element != to.element {
@@ -104,7 +105,7 @@ pub fn transfer(
         let mut groups: IndexMap<usize, Vec<(u64, u64)>> = IndexMap::new();
         for_each(&extents, |relative| {
             let index: Shape = relative.iter().zip(&low).map(|(i, l)| i + l).collect();
-            let wanted = map(&index);
+            let Some(wanted) = map(&index) else { return };
             let owner = wanted
                 .iter()
                 .zip(&parts)

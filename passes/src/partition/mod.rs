@@ -6,7 +6,10 @@
 //! Inputs are placed by the host where their first reader wants them, weights where their reader
 //! stands; everything else moves by exchange.
 
+mod assemble;
+mod axis;
 mod elementwise;
+mod gather;
 mod place;
 mod product;
 mod rows;
@@ -208,6 +211,31 @@ impl Planner<'_> {
             }
             Op::LayerNorm { .. } | Op::RmsNorm { .. } => {
                 let value = self.rows(inst)?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::Reduce {
+                axes, keep: false, ..
+            } if axes.len() == 1 => {
+                let value = self.along_axis(inst, usize::from(axes[0]))?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::ArgReduce {
+                axis, keep: false, ..
+            }
+            | Op::CumSum { axis, .. } => {
+                let value = self.along_axis(inst, usize::from(*axis))?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::Gather { axis: 0 } => {
+                let value = self.gather(inst)?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::Concat(axis) => {
+                let value = self.concat(inst, usize::from(*axis))?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::Pad { low, .. } => {
+                let value = self.pad(inst, low)?;
                 self.homes.insert(result, Home::Tiles(value));
             }
             Op::Dot { .. } => {

@@ -119,7 +119,7 @@ impl Planner<'_> {
         };
         let ty = TensorType::new(data.element, data.shape.iter().copied());
         let copy = self.moved(value, port.name.clone(), &ty, place, &|index| {
-            Shape::from(index)
+            Some(Shape::from(index))
         });
         copy.map_err(|message| PlanError {
             place: format!("result `{}`", port.name),
@@ -166,11 +166,11 @@ impl Planner<'_> {
         }
         let function = self.function;
         let map = move |index: &[u32]| {
-            views.iter().fold(Shape::from(index), |index, &view| {
+            Some(views.iter().fold(Shape::from(index), |index, &view| {
                 let data = &function.insts[view];
                 let (from, to) = (function.ty(data.operands[0]), function.ty(data.results[0]));
                 view_index(&data.op, &index, &to.shape, &from.shape)
-            })
+            }))
         };
         let moved = self.moved(source, name, &ty, place, &map);
         moved.map_err(|message| self.error(at, message))
@@ -210,11 +210,10 @@ impl Planner<'_> {
         name: String,
         ty: &TensorType,
         place: Place,
-        map: &dyn Fn(&[u32]) -> Shape,
+        map: &dyn Fn(&[u32]) -> Option<Shape>,
     ) -> Result<Value, String> {
         let target = self.add_value(name.clone(), ty, place, Role::Temporary);
-        let pieces = transfer(&self.program, source, target, map);
-        let (moved, local) = match pieces {
+        let (moved, local) = match self.pieces(source, target, map) {
             Ok(pieces) => pieces,
             Err(TransferError::HalfWords { .. }) if ty.element == ScalarType::F16 => {
                 self.moved_as_words(source, target, &name, map)?;
@@ -234,28 +233,47 @@ impl Planner<'_> {
         source: Value,
         target: Value,
         name: &str,
-        map: &dyn Fn(&[u32]) -> Shape,
+        map: &dyn Fn(&[u32]) -> Option<Shape>,
     ) -> Result<(), String> {
-        let wide = |this: &mut Self, like: Value, suffix: &str| {
-            let data = &this.program.values[like];
-            let place = Place {
-                distribution: data.distribution.clone(),
-                layout: data.layout.clone(),
-                memory: MemoryClass::Any,
-                padding: data.padding,
-            };
-            let ty = TensorType::new(ScalarType::F32, data.shape.iter().copied());
-            this.add_value(format!("{name}.{suffix}"), &ty, place, Role::Temporary)
-        };
-        let wide_source = wide(self, source, "words");
-        let wide_target = wide(self, target, "moved");
-        self.convert(source, wide_source, &format!("{name} (to words)"));
-        self.clear_padding(wide_target, name);
-        let pieces = transfer(&self.program, wide_source, wide_target, map)
+        let words = self.as_words(source, name);
+        let wide = self.like_in_words(target, format!("{name}.moved"));
+        self.clear_padding(wide, name);
+        let pieces = self
+            .pieces(words, wide, map)
             .map_err(|error| error.to_string())?;
-        self.push_move(wide_source, wide_target, name, pieces);
-        self.convert(wide_target, target, &format!("{name} (from words)"));
+        self.push_move(words, wide, name, pieces);
+        self.convert(wide, target, &format!("{name} (from words)"));
         Ok(())
+    }
+
+    /// What moves from one value to another: words between tiles and copies on them.
+    pub(super) fn pieces(
+        &self,
+        source: Value,
+        target: Value,
+        map: &dyn Fn(&[u32]) -> Option<Shape>,
+    ) -> Result<(Transfer, Vec<LocalCopy>), TransferError> {
+        transfer(&self.program, source, target, map)
+    }
+
+    /// A value of f32 that stands like another.
+    fn like_in_words(&mut self, like: Value, name: String) -> Value {
+        let data = &self.program.values[like];
+        let place = Place {
+            distribution: data.distribution.clone(),
+            layout: data.layout.clone(),
+            memory: MemoryClass::Any,
+            padding: data.padding,
+        };
+        let ty = TensorType::new(ScalarType::F32, data.shape.iter().copied());
+        self.add_value(name, &ty, place, Role::Temporary)
+    }
+
+    /// The elements of an f16 value as words: converted to f32 where they stand.
+    pub(super) fn as_words(&mut self, source: Value, name: &str) -> Value {
+        let words = self.like_in_words(source, format!("{name}.words"));
+        self.convert(source, words, &format!("{name} (to words)"));
+        words
     }
 
     /// Converts every element, padding included, of a value into one that stands like it.
@@ -284,7 +302,7 @@ impl Planner<'_> {
     }
 
     /// Adds the steps of a movement: words between tiles, copies on them.
-    fn push_move(
+    pub(super) fn push_move(
         &mut self,
         source: Value,
         target: Value,

@@ -253,7 +253,7 @@ impl Planner<'_> {
                 format!("{name}.shares"),
                 &shared_ty,
                 place(1, &shared_roles),
-                &|index| Shape::from(index),
+                &|index| Some(Shape::from(index)),
             )
             .map_err(|message| self.error(inst, message))?;
         let sum = self.add_value(format!("{name}.sum"), ty, place(0, &roles), Role::Temporary);
