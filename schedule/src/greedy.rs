@@ -3,12 +3,16 @@
 //! It handles point-to-point messages and multicasts of 32-bit items, before addresses are known:
 //! messages of one phase must not depend on each other.
 
+use crate::bits::Bits;
 use ipucc_chip::{Assumptions, LogicalTile, fabric};
 use ipucc_machine::row::{Event, Place, RowEvents, SendControl};
 use std::collections::BTreeMap;
 
 /// XPIC value of no source (`facts/exchange.md` 1.4).
 const NEUTRAL: u16 = 0x640;
+
+/// No send starts later: a row cannot be longer (`facts/exchange.md` 1.4 counts events in 20 bits).
+const LAST_START: i64 = 1 << 20;
 
 /// Words that go from one tile to one or several.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,39 +42,23 @@ pub struct Timed {
 
 #[derive(Default)]
 struct Tile {
-    /// Send intervals [start, end), ascending.
+    /// Sends (start, end), in the order in which they were placed.
     sends: Vec<(i64, i64, Place, u8)>,
     /// Source selects: event -> source; a neutral at the end of a window that nothing follows.
     selects: BTreeMap<i64, u16>,
     /// Pointer events, with the words that follow.
     pointers: BTreeMap<i64, (Place, u32)>,
-    /// Select windows: start -> end; they do not overlap, holes are filled by later messages.
-    windows: BTreeMap<i64, i64>,
+    /// Events of own sends.
+    sending: Bits,
+    /// The first two events of own sends: no receive control may fall on them.
+    starts: Bits,
+    /// Events in which a source is selected; holes are filled by later messages.
+    receiving: Bits,
+    /// Events of selects.
+    select_at: Bits,
+    /// Events of pointers.
+    pointer_at: Bits,
     horizon: i64,
-}
-
-impl Tile {
-    fn send_free(&self, start: i64, end: i64) -> bool {
-        self.sends.iter().all(|&(s, e, ..)| end <= s || e <= start)
-    }
-
-    /// End of a select window that meets `[start, end)`.
-    fn busy_until(&self, start: i64, end: i64) -> Option<i64> {
-        let (_, &until) = self.windows.range(..end).next_back()?;
-        (until > start).then_some(until)
-    }
-
-    /// A receive control may not fall on the first two events of an own send.
-    fn control_free(&self, at: i64) -> bool {
-        self.sends.iter().all(|&(s, ..)| at != s && at != s + 1)
-    }
-
-    /// No control of this tile falls on the first two events of a send that starts at `start`.
-    fn start_free(&self, start: i64) -> bool {
-        [start, start + 1]
-            .iter()
-            .all(|at| !self.selects.contains_key(at) && !self.pointers.contains_key(at))
-    }
 }
 
 /// Schedules the messages of a phase.
@@ -145,87 +133,112 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
     for (tile, _) in &message.destinations {
         tiles.entry(*tile).or_default();
     }
-    let mut start = earliest;
-    'starts: for _ in 0..1_000_000u32 {
-        let source = &tiles[&message.source];
-        if let Some(&(_, end, ..)) = source
-            .sends
-            .iter()
-            .find(|&&(s, e, ..)| start < e && s < start + words)
-        {
-            start = end;
-            continue;
-        }
-        debug_assert!(source.send_free(start, start + words));
-        if !source.start_free(start) {
-            start += 1;
-            continue;
-        }
-        for ((tile, _), route) in message.destinations.iter().zip(&routes) {
-            let state = &tiles[tile];
-            let row = tile.physical().row();
-            let select = fabric::select_event(start, route.time);
-            let pointer = fabric::pointer_event(select, row);
-            if let Some(end) = state.busy_until(select, select + words) {
-                start += end - select;
-                continue 'starts;
-            }
-            let free = state.control_free(select)
-                && state.control_free(select + words)
-                && state.control_free(pointer)
-                && !state.pointers.contains_key(&pointer)
-                // Both controls in one event need a two-word instruction at an even place, which
-                // rows of short messages cannot always give.
-                && !state.selects.contains_key(&pointer)
-                && !state.pointers.contains_key(&select)
-                && !state.pointers.contains_key(&(select + words));
-            if !free {
-                start += 1;
-                continue 'starts;
-            }
-        }
-        let directions = routes
-            .iter()
-            .fold(0u8, |bits, route| bits | route.direction as u8);
-        let directions = if message.destinations.len() > 1 {
-            3
-        } else {
-            directions
-        };
-        if let Some(source) = tiles.get_mut(&message.source) {
-            source
-                .sends
-                .push((start, start + words, message.from, directions));
-            source.sends.sort_unstable_by_key(|send| send.0);
-            source.horizon = source.horizon.max(start + words);
-        }
-        for ((tile, to), route) in message.destinations.iter().zip(&routes) {
-            let row = tile.physical().row();
-            let select = fabric::select_event(start, route.time);
-            if let Some(state) = tiles.get_mut(tile) {
-                state.selects.insert(select, sender.0);
-                // A window that follows at once takes over without a neutral between.
-                state.selects.entry(select + words).or_insert(NEUTRAL);
-                state
-                    .pointers
-                    .insert(fabric::pointer_event(select, row), (*to, message.words));
-                state.windows.insert(select, select + words);
-                state.horizon = state
-                    .horizon
-                    .max(fabric::receive_horizon(select, words, row));
-            }
-        }
-        return Ok(());
+    let receivers: Vec<(&Tile, i64, i64)> = message
+        .destinations
+        .iter()
+        .zip(&routes)
+        .map(|((tile, _), route)| {
+            let select = fabric::select_event(0, route.time);
+            let pointer = fabric::pointer_event(select, tile.physical().row());
+            (&tiles[tile], select, pointer)
+        })
+        .collect();
+    let start = first_start(&tiles[&message.source], &receivers, words, earliest);
+    let start = start.ok_or_else(|| {
+        format!(
+            "no legal start for a message of {words} words from {}",
+            message.source
+        )
+    })?;
+    let directions = routes
+        .iter()
+        .fold(0u8, |bits, route| bits | route.direction as u8);
+    let directions = if message.destinations.len() > 1 {
+        3
+    } else {
+        directions
+    };
+    if let Some(source) = tiles.get_mut(&message.source) {
+        let end = start + words;
+        source.sends.push((start, end, message.from, directions));
+        source.sending.insert(start, end);
+        source.starts.insert(start, start + 2);
+        source.horizon = source.horizon.max(end);
     }
-    Err(format!(
-        "no legal start for a message of {words} words from {}",
-        message.source
-    ))
+    for ((tile, to), route) in message.destinations.iter().zip(&routes) {
+        let row = tile.physical().row();
+        let select = fabric::select_event(start, route.time);
+        let pointer = fabric::pointer_event(select, row);
+        if let Some(state) = tiles.get_mut(tile) {
+            state.selects.insert(select, sender.0);
+            // A window that follows at once takes over without a neutral between.
+            state.selects.entry(select + words).or_insert(NEUTRAL);
+            state.select_at.insert(select, select + 1);
+            state.select_at.insert(select + words, select + words + 1);
+            state.pointers.insert(pointer, (*to, message.words));
+            state.pointer_at.insert(pointer, pointer + 1);
+            state.receiving.insert(select, select + words);
+            state.horizon = state
+                .horizon
+                .max(fabric::receive_horizon(select, words, row));
+        }
+    }
+    Ok(())
+}
+
+/// The first start from `earliest` on that no rule forbids; select and pointer events of receivers
+/// are given for a start at 0.
+fn first_start(
+    source: &Tile,
+    receivers: &[(&Tile, i64, i64)],
+    words: i64,
+    earliest: i64,
+) -> Option<i64> {
+    let mut start = earliest;
+    while start < LAST_START {
+        // Starts from here on that single events forbid, as bits.
+        let mut forbidden = source.sending.block(start);
+        for offset in 0..2 {
+            forbidden |= source.select_at.block(start + offset);
+            forbidden |= source.pointer_at.block(start + offset);
+        }
+        for &(state, select, pointer) in receivers {
+            forbidden |= state.receiving.block(start + select);
+            for control in [select, select + words, pointer] {
+                forbidden |= state.starts.block(start + control);
+            }
+            // Both controls in one event need a two-word instruction at an even place, which rows
+            // of short messages cannot always give.
+            for other in [select, select + words, pointer] {
+                forbidden |= state.pointer_at.block(start + other);
+            }
+            forbidden |= state.select_at.block(start + pointer);
+        }
+        let skip = i64::from(forbidden.trailing_ones());
+        start += skip;
+        if skip == 64 {
+            continue;
+        }
+        // The rest of the message must be free too; behind the last event that is not is the next
+        // start that can be.
+        let sending = source.sending.last_in(start, start + words);
+        let blocked = receivers.iter().filter_map(|&(state, select, _)| {
+            let from = start + select;
+            let last = state.receiving.last_in(from, from + words)?;
+            Some(last - select)
+        });
+        match blocked.chain(sending).max() {
+            Some(last) => start = last + 1,
+            None => return Some(start),
+        }
+    }
+    None
 }
 
 /// The events of a tile. What follows by itself is left out: a send that continues the one before,
 /// a select of the source that is selected, a pointer to where the pointer already stands.
-fn row(state: Tile) -> RowEvents {
+fn row(mut state: Tile) -> RowEvents {
+    state.sends.sort_unstable_by_key(|send| send.0);
     let mut events: Vec<Event> = Vec::new();
     let mut sends: Vec<(i64, i64, Place, u8)> = Vec::new();
     for (start, end, from, directions) in state.sends {
