@@ -11,7 +11,7 @@ use ipucc_machine::object::RelocationKind;
 use ipucc_machine::row;
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::Kernel;
-use ipucc_tile::schedule::{AbstainMode, Scheduled};
+use ipucc_tile::schedule::{Absence, AbstainMode, Scheduled};
 use ipucc_tile::sram::{Kind, Problem, Region, Request};
 use ipucc_tile::{Call, MemoryClass, Role, Step, Value};
 use rayon::prelude::*;
@@ -299,7 +299,7 @@ impl Emitter<'_> {
         let scheduled = self.scheduled;
         let mut phase = 0;
         let mut absences = scheduled.absences[self.tile.index()].iter().peekable();
-        let mut credit = false;
+        let mut credit = self.post_credits(&mut absences, 0);
         for (step, item) in scheduled.program.steps.iter().enumerate() {
             let before = self.ops.len();
             match item {
@@ -315,18 +315,17 @@ impl Emitter<'_> {
                             self.ops.push(SupOp::AwaitCredit);
                         }
                         self.row(step, phase, events)?;
-                    } else if let Some(absence) =
-                        absences.next_if(|absence| absence.first as usize == phase)
+                    } else if scheduled.abstain == AbstainMode::PerPhase
+                        && let Some(absence) =
+                            absences.next_if(|absence| absence.first as usize == phase)
                     {
                         self.ops.push(SupOp::Sans {
                             credits: absence.count,
                         });
-                        match scheduled.abstain {
-                            AbstainMode::PerPhase => self.ops.push(SupOp::AwaitCredit),
-                            AbstainMode::Advance => credit = true,
-                        }
+                        self.ops.push(SupOp::AwaitCredit);
                     }
                     phase += 1;
+                    credit |= self.post_credits(&mut absences, phase);
                 }
                 Step::Host(_) | Step::Repeat(_) => {}
             }
@@ -339,6 +338,27 @@ impl Emitter<'_> {
         }
         self.ops.extend([SupOp::Barrier, SupOp::End]);
         self.finish()
+    }
+
+    /// In `Advance` mode, the credits of the absence that begins with this phase: posted before the
+    /// computing that stands between the phase before and this one, so that nobody waits for it.
+    fn post_credits<'a>(
+        &mut self,
+        absences: &mut std::iter::Peekable<impl Iterator<Item = &'a Absence>>,
+        phase: usize,
+    ) -> bool {
+        if self.scheduled.abstain != AbstainMode::Advance {
+            return false;
+        }
+        match absences.next_if(|absence| absence.first as usize == phase) {
+            Some(absence) => {
+                self.ops.push(SupOp::Sans {
+                    credits: absence.count,
+                });
+                true
+            }
+            None => false,
+        }
     }
 
     fn call(&mut self, call_data: &Call) {

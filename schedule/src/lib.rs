@@ -1,6 +1,7 @@
 //! When every word moves and where every byte stands: exchange phases with timed events, barrier
 //! roles, and the allocation of tile memory.
 
+pub mod abstain;
 mod bits;
 mod cost;
 mod greedy;

@@ -1,10 +1,11 @@
 //! From a tile program to a scheduled one: exchange steps become phases with timed rows, and tiles
 //! without work in a phase abstain.
 
+use crate::abstain::{self, AbstainError, abstain};
 use crate::greedy::{Message, schedule_messages};
 use ipucc_chip::{Assumptions, LogicalTile};
 use ipucc_machine::row::Place;
-use ipucc_tile::schedule::{Absence, AbstainMode, Phase, Scheduled, StepPath, symbol_of};
+use ipucc_tile::schedule::{AbstainMode, Phase, Scheduled, StepPath, symbol_of};
 use ipucc_tile::{Exchange, Program, Step, Value};
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -22,6 +23,9 @@ pub enum ScheduleError {
         /// What is the matter, and what to do.
         reason: String,
     },
+    /// Tiles cannot abstain as they should.
+    #[error(transparent)]
+    Abstain(#[from] AbstainError),
 }
 
 /// Schedules every exchange of a program.
@@ -65,14 +69,16 @@ pub fn schedule_program(
             Ok(())
         },
     )?;
-    let absences = absences(&phases, program.tiles, mode);
-    Ok(Scheduled {
+    let absences = abstain(&phases, program.tiles, mode, assumptions)?;
+    let scheduled = Scheduled {
         program,
         phases,
         abstain: mode,
         absences,
         apart: apart.into_iter().collect(),
-    })
+    };
+    abstain::verify(&scheduled, assumptions)?;
+    Ok(scheduled)
 }
 
 fn walk(
@@ -132,39 +138,4 @@ fn messages(exchange: &Exchange) -> Vec<Message> {
         }
     }
     messages
-}
-
-/// Which phases every tile is absent from. A run of absences never crosses the border of a repeat
-/// body, because a body's credits must balance in every iteration.
-fn absences(phases: &[Phase], tiles: u16, mode: AbstainMode) -> Vec<Vec<Absence>> {
-    (0..tiles)
-        .map(LogicalTile)
-        .map(|tile| {
-            let mut list: Vec<Absence> = Vec::new();
-            for (index, phase) in phases.iter().enumerate() {
-                if phase.rows.contains_key(&tile) {
-                    continue;
-                }
-                let index = index as u32;
-                match list.last_mut() {
-                    Some(last)
-                        if mode == AbstainMode::Advance
-                            && last.first + last.count == index
-                            && same_list(&phases[last.first as usize].step, &phase.step) =>
-                    {
-                        last.count += 1;
-                    }
-                    _ => list.push(Absence {
-                        first: index,
-                        count: 1,
-                    }),
-                }
-            }
-            list
-        })
-        .collect()
-}
-
-fn same_list(a: &StepPath, b: &StepPath) -> bool {
-    a.len() == b.len() && a[..a.len() - 1] == b[..b.len() - 1]
 }
