@@ -91,6 +91,12 @@ pub fn compile(
     })
 }
 
+/// What fits is good enough; a lower peak buys nothing.
+const FIRST_FIT: sram::Options = sram::Options {
+    repairs: 20,
+    first: true,
+};
+
 /// Solves the allocation of all tiles; tiles with equal problems are solved once.
 fn place<'p>(problems: impl Iterator<Item = &'p Problem>) -> Result<Vec<Placement>, SramError> {
     let problems: Vec<&Problem> = problems.collect();
@@ -108,7 +114,7 @@ fn place<'p>(problems: impl Iterator<Item = &'p Problem>) -> Result<Vec<Placemen
     let keys: Vec<&Problem> = distinct.keys().collect();
     let solved: Vec<Result<Placement, SramError>> = keys
         .par_iter()
-        .map(|problem| sram::solve(problem, sram::Options { repairs: 20 }))
+        .map(|problem| sram::solve(problem, FIRST_FIT))
         .collect();
     index
         .iter()
@@ -116,7 +122,7 @@ fn place<'p>(problems: impl Iterator<Item = &'p Problem>) -> Result<Vec<Placemen
         .map(|(&at, problem)| match &solved[at] {
             Ok(placement) => Ok(placement.clone()),
             // Solve again for a message with the right tile.
-            Err(_) => sram::solve(problem, sram::Options { repairs: 20 }),
+            Err(_) => sram::solve(problem, FIRST_FIT),
         })
         .collect()
 }

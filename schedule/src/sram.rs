@@ -18,11 +18,16 @@ use thiserror::Error;
 pub struct Options {
     /// Orders tried beyond the fixed ones.
     pub repairs: u32,
+    /// Take the first placement that fits instead of looking for the lowest peak.
+    pub first: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { repairs: 200 }
+        Options {
+            repairs: 200,
+            first: false,
+        }
     }
 }
 
@@ -155,7 +160,8 @@ pub fn solve(problem: &Problem, options: Options) -> Result<Placement, SramError
             Ok(addresses) => keep(addresses, &mut best),
             Err(unit) => worst.push(unit),
         }
-        if best.as_ref().is_some_and(|(peak, _)| *peak <= bound_bytes) {
+        let enough = |(peak, _): &(u32, Vec<u32>)| options.first || *peak <= bound_bytes;
+        if best.as_ref().is_some_and(enough) {
             break;
         }
     }
@@ -163,7 +169,8 @@ pub fn solve(problem: &Problem, options: Options) -> Result<Placement, SramError
     let mut order = orders.swap_remove(0);
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     for _ in 0..options.repairs {
-        if best.as_ref().is_some_and(|(peak, _)| *peak <= bound_bytes) {
+        let enough = |(peak, _): &(u32, Vec<u32>)| options.first || *peak <= bound_bytes;
+        if best.as_ref().is_some_and(enough) {
             break;
         }
         let moved = match first_fit(problem, &units, &order) {
