@@ -20,11 +20,11 @@ mod scatter;
 mod window;
 
 use crate::timeline::kernel_cycles;
-use ipucc_chip::{Assumptions, memory};
+use ipucc_chip::{Assumptions, ScalarType, memory};
 use ipucc_machine::{Context, asm, object::Object};
 use ipucc_tile::MemoryClass;
 use ipucc_tile::cost::{KernelCatalog, KernelCost, NoKernel, OperandNeed};
-use ipucc_tile::kernel::Kernel;
+use ipucc_tile::kernel::{Expr, Kernel};
 
 /// A word of an argument record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -107,6 +107,14 @@ pub fn generate_with(
     relaxed: bool,
     assumptions: &Assumptions,
 ) -> Result<Generated, NoKernel> {
+    if !plausible(kernel) {
+        return Err(NoKernel {
+            what: format!("{kernel:?}"),
+            reason:
+                "an extent or stride is larger than a tile's memory, or an input that is not there"
+                    .into(),
+        });
+    }
     let (text, launches, operands) = match kernel {
         Kernel::Dot(dot) => dot::generate(dot)?,
         Kernel::Map(map) => match cast::recognise(map) {
@@ -142,6 +150,87 @@ pub fn generate_with(
         launches,
         operands,
     })
+}
+
+/// True if no extent, stride or offset is beyond the memory of a tile, so that the sizes that the
+/// families compute from two of them stay far below 2^63.
+fn plausible(kernel: &Kernel) -> bool {
+    const MOST: u32 = 1 << 20;
+    let small = |numbers: &[u32]| numbers.iter().all(|&number| number <= MOST);
+    let near = |numbers: [i32; 2]| numbers.iter().all(|number| number.unsigned_abs() <= MOST);
+    let points = |counts: &mut dyn Iterator<Item = u32>| {
+        counts.fold(1u64, |all, count| all.saturating_mul(u64::from(count))) <= u64::from(MOST)
+    };
+    // Columns of an axis inside a memory.
+    let reach = |ty: ScalarType, dims: &[(u32, u32)], inner: u32| {
+        let elements: u64 = dims
+            .iter()
+            .map(|&(count, stride)| u64::from(count.max(1) - 1) * u64::from(stride))
+            .sum();
+        fits((elements + u64::from(inner)) * u64::from(ty.bytes()))
+    };
+    match kernel {
+        Kernel::Dot(dot) => small(&[dot.m, dot.n, dot.k]),
+        Kernel::Map(map) => {
+            let accesses = || map.inputs.iter().chain([&map.output]);
+            let inputs = map.nodes.iter().all(|node| match *node {
+                Expr::Input(input) => (input as usize) < map.inputs.len(),
+                _ => true,
+            });
+            inputs
+                && small(&map.extents)
+                && points(&mut map.extents.iter().copied())
+                && accesses().all(|a| small(&a.strides) && a.strides.len() == map.extents.len())
+        }
+        Kernel::Reduce(r) => {
+            let (outer, axis) = r.input_strides;
+            small(&[r.outer, r.axis, r.inner, outer, axis, r.output_stride])
+                && reach(r.input, &[(r.outer, outer), (r.axis, axis)], r.inner)
+                && reach(r.output, &[(r.outer, r.output_stride)], r.inner)
+        }
+        Kernel::Softmax(rows) | Kernel::LayerNorm(rows, _) | Kernel::RmsNorm(rows, _) => {
+            small(&[rows.rows, rows.columns, rows.pitch])
+        }
+        Kernel::Copy(copy) => {
+            small(&[copy.bytes, copy.source_offset, copy.destination_offset])
+                && points(&mut copy.dims.iter().map(|d| d.count))
+                && (copy.dims.iter())
+                    .all(|d| small(&[d.count]) && near([d.source_bytes, d.destination_bytes]))
+        }
+        Kernel::Fill(fill) => small(&[fill.words]),
+        Kernel::Gather(g) => small(&[g.count, g.rows, g.row_bytes]),
+        Kernel::Scatter(s) => small(&[s.count, s.rows, s.row_bytes]),
+        Kernel::ArgReduce(a) => {
+            let (outer, axis) = a.input_strides;
+            small(&[a.outer, a.axis, a.inner, outer, axis, a.output_stride])
+                && reach(a.input, &[(a.outer, outer), (a.axis, axis)], a.inner)
+                && reach(ScalarType::I32, &[(a.outer, a.output_stride)], a.inner)
+        }
+        Kernel::Scan(s) => {
+            let (outer, axis) = s.strides;
+            small(&[s.outer, s.axis, s.inner, outer, axis])
+                && reach(s.element, &[(s.outer, outer), (s.axis, axis)], s.inner)
+        }
+        Kernel::TopK(t) => small(&[t.rows, t.columns, t.pitch, t.k, t.result_pitch]),
+        Kernel::Window(w) => {
+            small(&[w.channels])
+                && points(&mut w.positions.iter().map(|d| d.count))
+                && points(&mut w.taps.iter().map(|d| d.count))
+                && (w.positions.iter().chain(&w.taps)).all(|d| small(&[d.count, d.input, d.output]))
+        }
+        Kernel::Lerp(l) => {
+            small(&[l.outer, l.axis, l.inner, l.pitch, l.points.len() as u32])
+                && l.points.iter().all(|p| small(&[p.low, p.high]))
+        }
+        Kernel::Attention(a) => {
+            small(&[a.queries, a.keys, a.head, a.values, a.block])
+                && a.causal.is_none_or(|d| near([d, 0]))
+        }
+        Kernel::IntegerDot(d) => {
+            let (a, b, c) = d.pitches;
+            small(&[d.m, d.n, d.k, a, b, c])
+        }
+    }
 }
 
 /// Text, launches and needs: what a family makes.

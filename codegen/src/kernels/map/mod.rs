@@ -273,7 +273,7 @@ fn collapse(map: &Map) -> Vec<Axis> {
                     .strides
                     .iter()
                     .zip(&strides)
-                    .all(|(&o, &i)| o == i * extent) =>
+                    .all(|(&o, &i)| u64::from(o) == u64::from(i) * u64::from(extent)) =>
             {
                 last.extent *= extent;
                 last.strides = strides;
