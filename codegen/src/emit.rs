@@ -594,6 +594,8 @@ impl Emitter<'_> {
                 tail_bytes: 0,
                 kind: section.kind,
                 origin: None,
+                padding_bytes: 0,
+                element_bytes: 0,
             })
             .collect();
         let mut values = Vec::new();
@@ -605,7 +607,9 @@ impl Emitter<'_> {
             if shard.is_empty() {
                 continue;
             }
-            let bytes = data.shard_bytes(&shard.extents());
+            let extents = shard.extents();
+            let bytes = data.shard_bytes(&extents);
+            let elements: u32 = extents.iter().product();
             let need = self.needs.get(&value).copied().unwrap_or_default();
             index_of.insert(value, requests.len() as u32);
             values.push((value, bytes));
@@ -625,6 +629,8 @@ impl Emitter<'_> {
                     _ => Kind::Data,
                 },
                 origin: data.origin.clone(),
+                padding_bytes: bytes - elements * data.element.bytes(),
+                element_bytes: data.element.bytes(),
             });
         }
         let mut pairs: Vec<(Value, Value)> = self.apart.clone();

@@ -8,7 +8,7 @@ use ipucc_schedule::sram::{self, SramError};
 use ipucc_schedule::{ScheduleError, schedule_program};
 use ipucc_tile::Program;
 use ipucc_tile::schedule::{AbstainMode, Scheduled};
-use ipucc_tile::sram::{Placement, Problem};
+use ipucc_tile::sram::{Placement, Problem, Problems, step_names};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -70,7 +70,13 @@ pub fn compile(
         emitted = emit_with(&scheduled, &options.assumptions, true)?;
         placements = place(emitted.tiles.iter().map(|tile| &tile.problem));
     }
-    let placements = placements?;
+    let placements = placements.map_err(|error| match error {
+        SramError::OutOfMemory(mut error) => {
+            error.name_step(&step_names(&scheduled.program));
+            SramError::OutOfMemory(error)
+        }
+        other => other,
+    })?;
     let package = link(
         &scheduled,
         &emitted,
@@ -96,6 +102,21 @@ const FIRST_FIT: sram::Options = sram::Options {
     repairs: 20,
     first: true,
 };
+
+/// The allocation problems of a tile program, whether or not they can be solved.
+///
+/// # Errors
+/// What stands against scheduling or emitting it.
+pub fn problems(program: Program, options: &Options) -> Result<Problems, BackendError> {
+    let scheduled = schedule_program(program, options.abstain, &options.assumptions)?;
+    let mut emitted = emit_with(&scheduled, &options.assumptions, false)?;
+    // The same forms of kernels as `compile` ends up with.
+    if place(emitted.tiles.iter().map(|tile| &tile.problem)).is_err() {
+        emitted = emit_with(&scheduled, &options.assumptions, true)?;
+    }
+    let all = emitted.tiles.iter().map(|tile| &tile.problem);
+    Ok(Problems::of(&scheduled.program, all))
+}
 
 /// Solves the allocation of all tiles; tiles with equal problems are solved once.
 fn place<'p>(problems: impl Iterator<Item = &'p Problem>) -> Result<Vec<Placement>, SramError> {

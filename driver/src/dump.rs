@@ -1,6 +1,6 @@
 //! What the passes behind the tensor language decided, as text.
 
-use ipucc_tile::schedule::Scheduled;
+use ipucc_tile::schedule::{AbstainMode, Scheduled};
 use ipucc_tile::sram::Placement;
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ pub fn phases(scheduled: &Scheduled) -> String {
     out
 }
 
-/// Peak and bound of tile memory, and the addresses of the fullest tile's values.
+/// Peak and bound of tile memory of every tile, and the addresses of the fullest tile's values.
 pub fn placements(scheduled: &Scheduled, placements: &[Placement]) -> String {
     let mut out = String::new();
     let fullest = placements
@@ -62,5 +62,70 @@ pub fn placements(scheduled: &Scheduled, placements: &[Placement]) -> String {
         "  {} values in the program",
         scheduled.program.values.len()
     );
+    let bytes = |p: &Placement| (p.peak_bytes, p.bound_bytes);
+    for (first, end) in ranges(placements, |a, b| bytes(a) == bytes(b)) {
+        let (peak, bound) = bytes(&placements[first]);
+        let tiles = tile_range(first, end);
+        let _ = writeln!(
+            out,
+            "  {tiles}: peak {peak} bytes, live bound {bound} bytes"
+        );
+    }
     out
+}
+
+/// Who abstains from which phases.
+pub fn abstention(scheduled: &Scheduled) -> String {
+    let mut out = String::new();
+    let mode = match scheduled.abstain {
+        AbstainMode::PerPhase => "per-phase",
+        AbstainMode::Advance => "advance",
+    };
+    let posts: usize = scheduled.absences.iter().map(Vec::len).sum();
+    let credits: u64 = scheduled
+        .absences
+        .iter()
+        .flatten()
+        .map(|absence| u64::from(absence.count))
+        .sum();
+    let _ = writeln!(
+        out,
+        "mode {mode}: {} phases, {credits} absences posted {posts} times",
+        scheduled.phases.len()
+    );
+    for (first, end) in ranges(&scheduled.absences, |a, b| a == b) {
+        let list: Vec<String> = scheduled.absences[first]
+            .iter()
+            .map(|absence| match absence.count {
+                1 => absence.first.to_string(),
+                count => format!("{}..{}", absence.first, absence.first + count),
+            })
+            .collect();
+        let phases = match list.is_empty() {
+            true => "none".to_owned(),
+            false => list.join(", "),
+        };
+        let tiles = tile_range(first, end);
+        let _ = writeln!(out, "  {tiles} abstain from: {phases}");
+    }
+    out
+}
+
+/// Ranges of neighbours that are the same.
+fn ranges<T>(list: &[T], same: impl Fn(&T, &T) -> bool) -> Vec<(usize, usize)> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for (index, item) in list.iter().enumerate() {
+        match ranges.last_mut() {
+            Some(range) if same(&list[range.0], item) => range.1 = index + 1,
+            _ => ranges.push((index, index + 1)),
+        }
+    }
+    ranges
+}
+
+fn tile_range(first: usize, end: usize) -> String {
+    match end - first {
+        1 => format!("tile {first}"),
+        _ => format!("tiles {first}..{end}"),
+    }
 }

@@ -11,6 +11,7 @@ use ipucc_tensor::interp::EvalError;
 use ipucc_tensor::{Module, Op, interp, text};
 use ipucc_tile::Program;
 use ipucc_tile::schedule::AbstainMode;
+use ipucc_tile::sram::Problems;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -263,12 +264,24 @@ pub fn compile_program(program: Program, options: &Options) -> Result<Compiled, 
         .collect::<Result<Vec<_>, String>>()?
         .into_iter()
         .collect();
-    let options = backend::Options {
+    backend::compile(program, &weights, &backend_options(options))
+        .map_err(|error| error.to_string())
+}
+
+fn backend_options(options: &Options) -> backend::Options {
+    backend::Options {
         abstain: options.abstain,
         assumptions: options.assumptions.clone(),
         observe: options.observe,
-    };
-    backend::compile(program, &weights, &options).map_err(|error| error.to_string())
+    }
+}
+
+/// The allocation problems of a tile program, whether or not they can be solved.
+///
+/// # Errors
+/// What stands against it, in words.
+pub fn problems(program: Program, options: &Options) -> Result<Problems, String> {
+    backend::problems(program, &backend_options(options)).map_err(|error| error.to_string())
 }
 
 /// The module without the bytes of its weights: what a package keeps for reports.

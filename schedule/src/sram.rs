@@ -10,8 +10,11 @@
 
 use ipucc_chip::memory;
 pub use ipucc_tile::sram::{Kind, Placement, Problem, Region, Request};
-use std::fmt::Write as _;
 use thiserror::Error;
+
+mod message;
+
+pub use message::{OutOfMemory, Shortage};
 
 /// How hard to search.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,103 +52,18 @@ pub enum SramError {
     },
 }
 
-/// What did not fit, in full.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OutOfMemory {
-    /// Logical tile.
-    pub tile: u16,
-    /// Step with the most live bytes.
-    pub step: u32,
-    /// Bytes that the tile has.
-    pub available_bytes: u32,
-    /// Bytes live in that step.
-    pub live_bytes: u32,
-    /// True if live bytes alone exceed the memory; false if only the search failed (fragmentation
-    /// or element constraints).
-    pub proven: bool,
-    /// Live requests, largest first: name, bytes, kind, origin.
-    pub live: Vec<(String, u32, Kind, Option<String>)>,
-}
-
-impl std::fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(
-            f,
-            "tile {} is out of memory in step {}: {} bytes are live, {} are there{}",
-            self.tile,
-            self.step,
-            self.live_bytes,
-            self.available_bytes,
-            if self.proven {
-                ""
-            } else {
-                " (they would fit, but not around element and lifetime constraints)"
-            }
-        )?;
-        let mut sums: Vec<(Kind, u64)> = Vec::new();
-        for (_, bytes, kind, _) in &self.live {
-            match sums.iter_mut().find(|(k, _)| k == kind) {
-                Some((_, sum)) => *sum += *bytes as u64,
-                None => sums.push((*kind, *bytes as u64)),
-            }
-        }
-        sums.sort();
-        let mut line = String::new();
-        for (kind, sum) in &sums {
-            let _ = write!(
-                line,
-                "{}{} {}",
-                if line.is_empty() { "" } else { ", " },
-                kind_name(*kind),
-                sum
-            );
-        }
-        writeln!(f, "  by kind: {line} bytes")?;
-        for (name, bytes, kind, origin) in self.live.iter().take(8) {
-            write!(f, "  {bytes:>8} {} `{name}`", kind_name(*kind))?;
-            match origin {
-                Some(origin) => writeln!(f, " from {origin}")?,
-                None => writeln!(f)?,
-            }
-        }
-        if self.live.len() > 8 {
-            writeln!(f, "  and {} smaller ones", self.live.len() - 8)?;
-        }
-        let largest = self.live.first().map(|entry| entry.2);
-        let hint = match largest {
-            Some(Kind::Weight) => {
-                "use more tiles (--tiles), or a model with fewer or smaller weights (f16 elements)"
-            }
-            Some(Kind::Row) => {
-                "use a plan with larger messages or fewer tiles per exchange; rows grow with the number of messages"
-            }
-            _ => "use more tiles (--tiles), smaller elements (f16), or split the largest operation",
-        };
-        write!(f, "  hint: {hint}")
-    }
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Code => "code",
-        Kind::Row => "rows",
-        Kind::Record => "records",
-        Kind::Weight => "weight",
-        Kind::Data => "data",
-        Kind::Scratch => "scratch",
-    }
-}
-
 /// Places every request.
 ///
 /// # Errors
 /// [`SramError::OutOfMemory`] names the step, what lives there and what would help.
 pub fn solve(problem: &Problem, options: Options) -> Result<Placement, SramError> {
     let units = Units::of(problem)?;
-    let (bound_bytes, peak_step) = live_bound(problem);
-    if bound_bytes > problem.end - problem.base {
-        return Err(out_of_memory(problem, peak_step, bound_bytes, true));
+    if let Some(shortage) = message::shortage(problem) {
+        return Err(SramError::OutOfMemory(Box::new(shortage)));
     }
+    let (live, peak_step) = most_live(problem, |_| true);
+    // It is at most what memory holds.
+    let bound_bytes = live as u32;
     let mut best: Option<(u32, Vec<u32>)> = None;
     let keep = |addresses: Vec<u32>, best: &mut Option<(u32, Vec<u32>)>| {
         let peak = peak(problem, &addresses);
@@ -202,7 +120,12 @@ pub fn solve(problem: &Problem, options: Options) -> Result<Placement, SramError
             bound_bytes,
             peak_bytes,
         }),
-        None => Err(out_of_memory(problem, peak_step, bound_bytes, false)),
+        None => {
+            let there = problem.end - problem.base;
+            let shortage = Shortage::Placement;
+            let error = message::described(problem, shortage, there, live, peak_step);
+            Err(SramError::OutOfMemory(Box::new(error)))
+        }
     }
 }
 
@@ -287,6 +210,14 @@ struct Units {
 
 impl Units {
     fn of(problem: &Problem) -> Result<Units, SramError> {
+        let (base, end) = (problem.base, problem.end);
+        if base < memory::BASE || base > end || end > memory::END {
+            return Err(SramError::Malformed {
+                tile: problem.tile,
+                name: "memory".into(),
+                reason: format!("{base:#x}..{end:#x} is no part of a tile's memory"),
+            });
+        }
         let count = problem.requests.len();
         let malformed = |i: usize, reason: &str| SramError::Malformed {
             tile: problem.tile,
@@ -340,6 +271,10 @@ impl Units {
                 if !request.align_bytes.is_power_of_two() {
                     return Err(malformed(i as usize, "alignment is not a power of two"));
                 }
+                let sizes = [request.bytes, request.align_bytes, request.tail_bytes];
+                if sizes.iter().any(|&bytes| bytes > 1 << 24) {
+                    return Err(malformed(i as usize, "it is larger than any memory"));
+                }
                 if request.live.0 >= request.live.1 {
                     return Err(malformed(i as usize, "its lifetime is empty"));
                 }
@@ -348,9 +283,11 @@ impl Units {
             let stride = of(|r| r.bytes).next_multiple_of(align);
             units.stride.push(stride);
             units.align.push(align);
-            units
-                .bytes
-                .push(stride * (unit.len() as u32 - 1) + of(|r| r.bytes));
+            let bytes = u64::from(stride) * (unit.len() as u64 - 1) + u64::from(of(|r| r.bytes));
+            match u32::try_from(bytes) {
+                Ok(bytes) if bytes <= 1 << 28 => units.bytes.push(bytes),
+                _ => return Err(malformed(unit[0] as usize, "its sequence is too long")),
+            }
             units.tail.push(of(|r| r.tail_bytes));
             units.live.push((
                 unit.iter()
@@ -379,14 +316,14 @@ impl Units {
     }
 }
 
-/// Most live bytes and the step where they are.
-fn live_bound(problem: &Problem) -> (u32, u32) {
+/// Most live bytes of the requests that count, and the step where they are.
+fn most_live(problem: &Problem, counts: impl Fn(&Request) -> bool) -> (u64, u32) {
     let mut changes: Vec<(u32, i64)> = Vec::new();
-    for request in &problem.requests {
-        changes.push((request.live.0, request.bytes as i64));
-        changes.push((request.live.1, -(request.bytes as i64)));
+    for request in problem.requests.iter().filter(|request| counts(request)) {
+        changes.push((request.live.0, request.bytes.into()));
+        changes.push((request.live.1, -i64::from(request.bytes)));
     }
-    changes.sort();
+    changes.sort_unstable();
     let (mut now, mut most, mut step) = (0i64, 0i64, 0);
     for (at, change) in changes {
         now += change;
@@ -394,7 +331,7 @@ fn live_bound(problem: &Problem) -> (u32, u32) {
             (most, step) = (now, at);
         }
     }
-    (most.min(u32::MAX as i64) as u32, step)
+    (most as u64, step)
 }
 
 fn peak(problem: &Problem, addresses: &[u32]) -> u32 {
@@ -403,8 +340,10 @@ fn peak(problem: &Problem, addresses: &[u32]) -> u32 {
             .requests
             .iter()
             .zip(addresses)
-            .filter(|(request, at)| request.bytes > 0 && (low..high).contains(*at))
-            .map(|(request, at)| at + request.bytes - low)
+            // A request may stand in both regions.
+            .map(|(request, &at)| (request.bytes, at, (at + request.bytes).min(high)))
+            .filter(|&(bytes, at, end)| bytes > 0 && at < high && end > low)
+            .map(|(_, _, end)| end - low)
             .max()
             .unwrap_or(0)
     };
@@ -536,22 +475,4 @@ fn element_end(address: u32) -> u32 {
             + (address - memory::INTERLEAVED_BASE).next_multiple_of(memory::PAIR_BYTES)
     };
     end.min(memory::END)
-}
-
-fn out_of_memory(problem: &Problem, step: u32, live_bytes: u32, proven: bool) -> SramError {
-    let mut live: Vec<(String, u32, Kind, Option<String>)> = problem
-        .requests
-        .iter()
-        .filter(|request| (request.live.0..request.live.1).contains(&step))
-        .map(|r| (r.name.clone(), r.bytes, r.kind, r.origin.clone()))
-        .collect();
-    live.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    SramError::OutOfMemory(Box::new(OutOfMemory {
-        tile: problem.tile,
-        step,
-        available_bytes: problem.end - problem.base,
-        live_bytes,
-        proven,
-        live,
-    }))
 }

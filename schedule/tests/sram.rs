@@ -38,6 +38,8 @@ fn random_problem(seed: u64) -> Problem {
                 tail_bytes: [0, 0, 16, 64][random.below(4) as usize],
                 kind: Kind::Data,
                 origin: None,
+                padding_bytes: 0,
+                element_bytes: 4,
             }
         })
         .collect();
@@ -156,32 +158,50 @@ fn the_verifier_rejects_broken_placements() {
     }
 }
 
-#[test]
-fn out_of_memory_says_what_lives_there() {
-    let request = |name: &str, bytes, kind: Kind, live, origin: Option<&str>| Request {
+/// A request of the messages' problems; values are f32 with some padding.
+fn request(name: &str, bytes: u32, kind: Kind, live: (u32, u32), origin: Option<&str>) -> Request {
+    let value = matches!(kind, Kind::Weight | Kind::Data);
+    Request {
         name: name.into(),
         bytes,
         align_bytes: 8,
-        region: if kind.is_code() {
-            Region::Executable
-        } else {
-            Region::Any
+        region: match kind.is_code() {
+            true => Region::Executable,
+            false => Region::Any,
         },
         live,
         tail_bytes: 0,
         kind,
         origin: origin.map(Into::into),
-    };
+        padding_bytes: if value { bytes / 50 } else { 0 },
+        element_bytes: if value { 4 } else { 0 },
+    }
+}
+
+fn message(problem: &Problem, steps: &[String]) -> String {
+    match solve(problem, Options::default()) {
+        Err(SramError::OutOfMemory(mut error)) => {
+            error.name_step(steps);
+            error.to_string()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A layer that fits, and the words for its steps.
+fn layer() -> (Problem, Vec<String>) {
     let problem = Problem {
         tile: 37,
         base: memory::APPLICATION_BASE,
         end: memory::END,
         requests: vec![
-            request("supervisor", 9_000, Kind::Code, (0, 9), None),
-            request("rows", 20_000, Kind::Row, (0, 9), None),
+            request("program", 9_000, Kind::Code, (0, 9), None),
+            request("row0", 12_000, Kind::Row, (0, 9), None),
+            request("row1", 8_000, Kind::Row, (0, 9), None),
+            request("records", 1_000, Kind::Record, (0, 9), None),
             request(
                 "w_up",
-                400_000,
+                200_000,
                 Kind::Weight,
                 (0, 9),
                 Some("node `mlp/up/MatMul`"),
@@ -192,21 +212,141 @@ fn out_of_memory_says_what_lives_there() {
         apart: vec![],
         sequences: vec![],
     };
-    let error = solve(&problem, Options::default()).expect_err("too large");
-    insta::assert_snapshot!(error);
-    let mut fragmented = problem;
-    fragmented.requests[2].bytes = 200_000;
-    fragmented.requests[3].live = (0, 9);
-    fragmented.requests[4].live = (0, 9);
-    fragmented.requests[4].region = Region::Executable;
-    fragmented.requests[4].bytes = 190_000;
-    let error = solve(&fragmented, Options::default())
-        .expect_err("190,000 bytes do not fit in region 0 beside code");
-    insta::assert_snapshot!(error);
-    let mut malformed = fragmented;
-    malformed.requests[1].align_bytes = 12;
-    assert!(matches!(
-        solve(&malformed, Options::default()),
-        Err(SramError::Malformed { tile: 37, .. })
-    ));
+    let mut steps = vec!["while the program is loaded".to_owned()];
+    steps.extend((0..7).map(|step| format!("in step {step}, compute `layer{step}`")));
+    steps.push("when the host reads the outputs".to_owned());
+    (problem, steps)
+}
+
+#[test]
+fn out_of_memory_says_what_lives_there() {
+    let (problem, steps) = layer();
+    solve(&problem, Options::default()).expect("the layer itself fits");
+    let with = |change: &dyn Fn(&mut Problem)| {
+        let mut problem = problem.clone();
+        change(&mut problem);
+        message(&problem, &steps)
+    };
+    let mut told = String::new();
+    let mut tell = |what: &str, message: String| {
+        told.push_str(&format!("--- {what}\n{message}\n"));
+    };
+    tell("a weight", with(&|p| p.requests[4].bytes = 400_000));
+    tell("data", with(&|p| p.requests[6].bytes = 300_000));
+    tell(
+        "a weight larger than the memory",
+        with(&|p| p.requests[4].bytes = 4_000_000),
+    );
+    tell(
+        "halves",
+        with(&|p| {
+            p.requests[4].bytes = 400_000;
+            p.requests.iter_mut().for_each(|r| r.element_bytes /= 2);
+        }),
+    );
+    tell(
+        "at loading",
+        with(&|p| {
+            p.requests[4].bytes = 600_000;
+            p.requests[6].bytes = 100_000;
+        }),
+    );
+    tell(
+        "at the end",
+        with(&|p| {
+            p.requests.push(request(
+                "y",
+                500_000,
+                Kind::Data,
+                (8, 9),
+                Some("model.ir:9"),
+            ));
+        }),
+    );
+    tell("rows", with(&|p| p.requests[1].bytes = 300_000));
+    tell("code", with(&|p| p.requests[0].bytes = 300_000));
+    tell(
+        "rows beyond all memory",
+        with(&|p| {
+            p.requests[1].region = Region::Any;
+            p.requests[1].bytes = 700_000;
+        }),
+    );
+    tell(
+        "interleaved memory",
+        with(&|p| {
+            p.requests[5].region = Region::Interleaved;
+            p.requests[6].region = Region::Interleaved;
+            p.requests[6].bytes = 330_000;
+            p.requests[4].bytes = 80_000;
+        }),
+    );
+    tell(
+        "no placement",
+        with(&|p| {
+            // 190,000 bytes do not fit in region 0 beside code, whose element they must not share.
+            p.requests[6].region = Region::Executable;
+            p.requests[6].bytes = 183_000;
+        }),
+    );
+    tell(
+        "elements",
+        with(&|p| {
+            // Thirty values, no two in one of the twenty-six elements.
+            let first = p.requests.len() as u32;
+            for i in 0..30 {
+                let name = format!("part{i}");
+                p.requests
+                    .push(request(&name, 64, Kind::Data, (2, 6), None));
+                p.apart
+                    .extend((first..first + i).map(|other| (other, first + i)));
+            }
+        }),
+    );
+    tell(
+        "many",
+        with(&|p| {
+            for i in 0..40 {
+                let name = format!("part{i}");
+                p.requests
+                    .push(request(&name, 10_000 + 8 * i, Kind::Data, (2, 6), None));
+            }
+        }),
+    );
+    tell(
+        "without names",
+        message(
+            &Problem {
+                requests: vec![request("w", 700_000, Kind::Weight, (0, 9), None)],
+                ..problem.clone()
+            },
+            &[],
+        ),
+    );
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn malformed_problems_are_refused() {
+    let (problem, _) = layer();
+    let refused = |change: &dyn Fn(&mut Problem)| {
+        let mut problem = problem.clone();
+        change(&mut problem);
+        let result = solve(&problem, Options::default());
+        assert!(
+            matches!(result, Err(SramError::Malformed { tile: 37, .. })),
+            "{result:?}"
+        );
+    };
+    refused(&|p| p.requests[1].align_bytes = 12);
+    refused(&|p| p.requests[1].align_bytes = 0);
+    refused(&|p| p.requests[1].live = (3, 3));
+    refused(&|p| p.requests[1].bytes = u32::MAX);
+    refused(&|p| p.requests[1].tail_bytes = u32::MAX);
+    refused(&|p| p.end = u32::MAX);
+    refused(&|p| p.base = 0);
+    refused(&|p| p.base = p.end + 1);
+    refused(&|p| p.apart.push((0, 99)));
+    refused(&|p| p.sequences.push(vec![99]));
+    refused(&|p| p.sequences.push(vec![4, 4]));
 }

@@ -17,6 +17,7 @@ mod opt;
 mod rows;
 mod run;
 mod sim;
+mod sram;
 mod vectors;
 
 use std::io::{self, IsTerminal, Read, Write};

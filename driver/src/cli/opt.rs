@@ -1,24 +1,34 @@
 //! `ipucc opt`: run passes on a model and print what they make.
 
-use super::compile::{CompileArgs, read_model};
-use super::{Failure, Outcome, print};
+use super::compile::{CompileArgs, read_model, read_program};
+use super::{Failure, Outcome, print, write_file};
 use clap::Args as ClapArgs;
 use ipucc::{dump, model};
 use ipucc_passes::{PASSES, precision};
 use ipucc_tensor::text;
-use std::path::PathBuf;
+use ipucc_tile::Program;
+use ipucc_tile::schedule::AbstainMode;
+use std::path::{Path, PathBuf};
 
 /// Run passes on a model and print the result, or what each pass makes.
 #[derive(ClapArgs)]
 pub struct Args {
-    /// The model.
-    model: PathBuf,
+    /// The model, or a tile program for the passes behind the planner.
+    #[arg(required_unless_present = "replay_sram")]
+    model: Option<PathBuf>,
     /// Tensor passes to run, in this order (default: all).
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     passes: Vec<String>,
-    /// Print after this pass, or after `all`: tensor passes, then partition, schedule, sram.
+    /// Print after this pass, or after `all`: tensor passes, then partition, schedule,
+    /// abstain, sram.
     #[arg(long, value_name = "PASS")]
     dump_after: Vec<String>,
+    /// Write the allocation problems of all tiles to a file, whether or not they can be solved.
+    #[arg(long, value_name = "FILE")]
+    write_sram: Option<PathBuf>,
+    /// Solve the allocation problems of such a file again.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "passes", "dump_after", "write_sram"])]
+    replay_sram: Option<PathBuf>,
     #[command(flatten)]
     compile: CompileArgs,
 }
@@ -39,11 +49,20 @@ pub const LATER: &[(&str, &str)] = &[
         "schedule",
         "Times every send, select and pointer of every exchange.",
     ),
+    (
+        "abstain",
+        "Decides which tiles wait at the barrier of a phase and which post a credit.",
+    ),
     ("sram", "Places sections and values in tile memory."),
 ];
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
+    let path = match (&args.model, &args.replay_sram) {
+        (_, Some(problems)) => return super::sram::replay(problems),
+        (Some(model), None) => model.clone(),
+        (None, None) => return Err(Failure::user("a model is needed")),
+    };
     let known = |name: &str| {
         name == PRECISION.0
             || PASSES.iter().any(|pass| pass.name == name)
@@ -57,9 +76,12 @@ pub fn run(args: Args) -> Outcome {
         }
     }
     let options = args.compile.options()?;
-    let declared = read_model(&args.model, &args.compile)?;
+    if model::is_program(&path) {
+        return run_program(&args, &path, &options);
+    }
+    let declared = read_model(&path, &args.compile)?;
     let module = precision(&declared, &options.precision)
-        .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
+        .map_err(|error| Failure::user(format!("{}: {error}", path.display())))?;
     let wanted = |name: &str| args.dump_after.iter().any(|d| d == name || d == "all");
     let mut text_out = String::new();
     if wanted("precision") && !options.precision.is_declared() {
@@ -79,25 +101,84 @@ pub fn run(args: Args) -> Outcome {
             ));
         }
     }
-    if args.dump_after.is_empty() {
+    if args.dump_after.is_empty() && args.write_sram.is_none() {
         return print(text::print(&current));
     }
-    if LATER.iter().any(|(name, _)| wanted(name)) {
-        let model = model::compile(&declared, &options)
-            .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
-        let scheduled = &model.compiled.scheduled;
-        if wanted("partition") {
-            text_out.push_str("// after partition\n");
-            text_out.push_str(&ipucc_tile::text::print(&scheduled.program));
-        }
-        if wanted("schedule") {
-            text_out.push_str("// after schedule\n");
-            text_out.push_str(&dump::phases(scheduled));
-        }
-        if wanted("sram") {
-            text_out.push_str("// after sram\n");
-            text_out.push_str(&dump::placements(scheduled, &model.compiled.placements));
-        }
+    if LATER.iter().any(|(name, _)| wanted(name)) || args.write_sram.is_some() {
+        let failed = |error: String| Failure::user(format!("{}: {error}", path.display()));
+        let program = model::plan(&declared, &options).map_err(failed)?.program;
+        text_out.push_str(&behind_the_planner(program, &args, &path, &options)?);
     }
     print(text_out)
+}
+
+/// The passes behind the planner on the text of a tile program.
+fn run_program(args: &Args, path: &Path, options: &model::Options) -> Outcome {
+    let program = read_program(path)?;
+    if args.dump_after.is_empty() && args.write_sram.is_none() {
+        return print(ipucc_tile::text::print(&program));
+    }
+    print(behind_the_planner(program, args, path, options)?)
+}
+
+/// What the passes behind the planner make of a tile program.
+fn behind_the_planner(
+    program: Program,
+    args: &Args,
+    path: &Path,
+    options: &model::Options,
+) -> Outcome<String> {
+    let failed = |error: String| Failure::user(format!("{}: {error}", path.display()));
+    let wanted = |name: &str| args.dump_after.iter().any(|d| d == name || d == "all");
+    let mut out = String::new();
+    if let Some(file) = &args.write_sram {
+        let problems = model::problems(program.clone(), options).map_err(failed)?;
+        let text = super::sram::text(&problems).map_err(Failure::Internal)?;
+        write_file(file, text.as_bytes())?;
+    }
+    if wanted("partition") {
+        out.push_str("// after partition\n");
+        out.push_str(&ipucc_tile::text::print(&program));
+    }
+    if !["schedule", "abstain", "sram"].into_iter().any(wanted) {
+        return Ok(out);
+    }
+    let compiled = model::compile_program(program.clone(), options).map_err(failed)?;
+    let scheduled = &compiled.scheduled;
+    if wanted("schedule") {
+        out.push_str("// after schedule\n");
+        out.push_str(&dump::phases(scheduled));
+    }
+    if wanted("abstain") {
+        out.push_str("// after abstain\n");
+        out.push_str(&dump::abstention(scheduled));
+        // What the other mode would take: the difference is what `advance` saves.
+        let (here, other) = match options.abstain {
+            AbstainMode::PerPhase => ("per-phase", AbstainMode::Advance),
+            AbstainMode::Advance => ("advance", AbstainMode::PerPhase),
+        };
+        let cycles = compiled.package.predicted.cycles;
+        out.push_str(&format!("  {here}: {cycles} cycles predicted\n"));
+        let options = model::Options {
+            abstain: other,
+            ..options.clone()
+        };
+        out.push_str(&match model::compile_program(program, &options) {
+            Ok(compiled) => format!(
+                "  the other mode: {} cycles predicted\n",
+                compiled.package.predicted.cycles
+            ),
+            Err(error) => format!("  the other mode: {error}\n"),
+        });
+        let overlap = options.assumptions.sup_ans_overlap;
+        out.push_str(&format!(
+            "  advance rests on the assumption sup_ans_overlap ({})\n",
+            if overlap { "yes" } else { "no" }
+        ));
+    }
+    if wanted("sram") {
+        out.push_str("// after sram\n");
+        out.push_str(&dump::placements(scheduled, &compiled.placements));
+    }
+    Ok(out)
 }

@@ -1,5 +1,7 @@
 //! The allocation problem of one tile, as data: what `codegen` asks for and `schedule` solves.
 
+use crate::{Program, Step};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// Where a request may stand.
@@ -57,6 +59,12 @@ pub struct Request {
     pub kind: Kind,
     /// Source line or ONNX node.
     pub origin: Option<String>,
+    /// Bytes among them that hold no element, for messages.
+    #[serde(default)]
+    pub padding_bytes: u32,
+    /// Size of an element of a value, 0 for sections, for messages.
+    #[serde(default)]
+    pub element_bytes: u32,
 }
 
 /// The allocation problem of one tile.
@@ -87,4 +95,70 @@ pub struct Placement {
     /// Bytes between the lowest and the highest used byte of both regions together, holes of a
     /// region included.
     pub peak_bytes: u32,
+}
+
+/// Version of the file form of [`Problems`].
+pub const PROBLEMS_VERSION: u32 = 1;
+
+/// The allocation problems of a program, as they are written to a file and replayed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Problems {
+    /// [`PROBLEMS_VERSION`].
+    pub version: u32,
+    /// What stands for the steps of the problems: loading, the steps of the program, and the host's
+    /// reading at the end, in words for messages.
+    pub steps: Vec<String>,
+    /// The distinct problems.
+    pub problems: Vec<TileProblem>,
+}
+
+/// A problem that several tiles have.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct TileProblem {
+    /// The tiles.
+    pub tiles: Vec<u16>,
+    /// The problem, with the number of the first of them.
+    pub problem: Problem,
+}
+
+impl Problems {
+    /// The problems of a program's tiles; equal ones are kept once.
+    pub fn of<'p>(program: &Program, all: impl IntoIterator<Item = &'p Problem>) -> Problems {
+        let mut distinct: IndexMap<Problem, Vec<u16>> = IndexMap::new();
+        for problem in all {
+            let key = Problem {
+                tile: 0,
+                ..problem.clone()
+            };
+            distinct.entry(key).or_default().push(problem.tile);
+        }
+        let problems = distinct.into_iter().map(|(problem, tiles)| TileProblem {
+            problem: Problem {
+                tile: tiles.first().copied().unwrap_or(0),
+                ..problem
+            },
+            tiles,
+        });
+        Problems {
+            version: PROBLEMS_VERSION,
+            steps: step_names(program),
+            problems: problems.collect(),
+        }
+    }
+}
+
+/// What stands for the steps of a program's allocation problems, in words for messages.
+pub fn step_names(program: &Program) -> Vec<String> {
+    let mut names = vec!["while the program is loaded".to_owned()];
+    for (index, step) in program.steps.iter().enumerate() {
+        let label = match step {
+            Step::Compute(step) => format!("compute `{}`", step.label),
+            Step::Exchange(step) => format!("exchange `{}`", step.label),
+            Step::Repeat(step) => format!("repeat `{}`", step.label),
+            Step::Host(_) => "host".to_owned(),
+        };
+        names.push(format!("in step {index}, {label}"));
+    }
+    names.push("when the host reads the outputs".to_owned());
+    names
 }
