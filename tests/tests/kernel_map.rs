@@ -114,7 +114,7 @@ fn binary_operations() {
 fn unary_operations() {
     // Function and domain. One instruction each, so one rounding; halves of the last three of f32
     // only go through f32.
-    let ops: [(UnaryOp, f64, f64, Unary); 13] = [
+    let ops: [(UnaryOp, f64, f64, Unary); 17] = [
         (UnaryOp::Neg, -4.0, 4.0, |x| -x),
         (UnaryOp::Abs, -4.0, 4.0, f64::abs),
         (UnaryOp::Exp, -4.0, 4.0, f64::exp),
@@ -128,12 +128,13 @@ fn unary_operations() {
         (UnaryOp::Sigmoid, -4.0, 4.0, |x| 1.0 / (1.0 + (-x).exp())),
         (UnaryOp::Sign, -4.0, 4.0, f64::signum),
         (UnaryOp::Floor, -4.0, 4.0, f64::floor),
+        (UnaryOp::Ceil, -4.0, 4.0, f64::ceil),
+        (UnaryOp::Round, -4.0, 4.0, f64::round_ties_even),
+        (UnaryOp::Sin, -40.0, 40.0, f64::sin),
+        (UnaryOp::Cos, -40.0, 40.0, f64::cos),
     ];
     for element in TYPES {
         for (op, low, high, f) in ops {
-            if op == UnaryOp::Floor && element == ScalarType::F16 {
-                continue;
-            }
             for count in COUNTS {
                 let mut random = Random(u64::from(count) + 7);
                 let x: Vec<f64> = random
@@ -146,7 +147,12 @@ fn unary_operations() {
                 for i in 0..count as usize {
                     let wanted = f(x[i]);
                     let limit = match op {
-                        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Floor => 0.0,
+                        UnaryOp::Neg
+                        | UnaryOp::Abs
+                        | UnaryOp::Sign
+                        | UnaryOp::Floor
+                        | UnaryOp::Ceil
+                        | UnaryOp::Round => 0.0,
                         UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Reciprocal => {
                             rounding(element, wanted) + rounding(F32, wanted)
                         }
@@ -503,6 +509,43 @@ fn rows_of_any_length() {
                     found[at as usize], wanted,
                     "{element} {rows}x{columns} ({row}, {column})"
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn constant_powers() {
+    for element in TYPES {
+        for exponent in [
+            2.0, 3.0, 4.0, 7.0, -1.0, -2.0, 0.5, 1.5, -0.5, 0.0, 1.0, 2.25,
+        ] {
+            if element == F32 && exponent == 2.25 {
+                continue;
+            }
+            for count in COUNTS {
+                let x: Vec<f64> = Random(u64::from(count))
+                    .values(count, element, 1.0)
+                    .iter()
+                    .map(|v| round(v + 1.5, element))
+                    .collect();
+                let nodes = vec![
+                    Expr::Input(0),
+                    constant(exponent, element),
+                    Expr::Binary(BinaryOp::Pow, 0, 1),
+                ];
+                let found = run(count, element, &x, &[], nodes);
+                for i in 0..count as usize {
+                    let wanted = x[i].powf(exponent);
+                    // Products, a root and a reciprocal in f32: at most eight roundings.
+                    let limit = rounding(element, wanted) + bound(8.0, unit_of(F32), wanted.abs());
+                    close(
+                        found[i],
+                        wanted,
+                        limit,
+                        &format!("{element} {} to the power {exponent}", x[i]),
+                    );
+                }
             }
         }
     }

@@ -37,28 +37,125 @@ impl Lower<'_> {
                 let d = self.logic("or", a, b, ty);
                 Ok(Val::Reg(d, ty))
             }
-            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round if ty == ScalarType::F32 => {
-                let mode = match op {
-                    UnaryOp::Ceil => 1,
-                    UnaryOp::Floor => 2,
-                    _ => 0,
-                };
-                let source = self.vector(x)?;
-                let d = self.register(ty);
-                for lane in 0..self.lanes() {
-                    self.aux(
-                        format!("f32int %{d}.{lane}, %{source}.{lane}, {mode}"),
-                        d,
-                        &[source],
-                    );
-                }
-                Ok(Val::Reg(d, ty))
-            }
+            UnaryOp::Floor => self.integral(x, 2),
+            UnaryOp::Ceil => self.integral(x, 1),
+            UnaryOp::Round => self.integral(x, 0),
+            UnaryOp::Sin => self.sine(x, false),
+            UnaryOp::Cos => self.sine(x, true),
             other => Err(format!(
                 "`{}` of {ty} has no instruction here",
                 other.name()
             )),
         }
+    }
+
+    /// The nearest integer in a direction (`isa/ops_f32_int.md` 5.1); halves go through f32.
+    fn integral(&mut self, x: Val, mode: u32) -> Result<Val, String> {
+        if x.ty() == ScalarType::F16 {
+            let wide = self.convert(ScalarType::F32, x)?;
+            let wide = self.integral(wide, mode)?;
+            return self.convert(ScalarType::F16, wide);
+        }
+        let source = self.vector(x)?;
+        let d = self.register(ScalarType::F32);
+        for lane in 0..self.lanes() {
+            self.aux(
+                format!("f32int %{d}.{lane}, %{source}.{lane}, {mode}"),
+                d,
+                &[source],
+            );
+        }
+        Ok(Val::Reg(d, ScalarType::F32))
+    }
+
+    /// Sine or cosine: the argument less a multiple of pi in three parts, of which two products
+    /// are exact for multiples below 2^12, then the series to the eleventh power.
+    fn sine(&mut self, x: Val, cosine: bool) -> Result<Val, String> {
+        const PI: [f32; 3] = [3.140_625, 9.670_257_6e-4, 6.278_333e-7];
+        if x.ty() == ScalarType::F16 {
+            let wide = self.convert(ScalarType::F32, x)?;
+            let wide = self.sine(wide, cosine)?;
+            return self.convert(ScalarType::F16, wide);
+        }
+        let ty = ScalarType::F32;
+        let c = |value: f32| Self::constant(value, ty);
+        let mut n = self.arithmetic("mul", c(std::f32::consts::FRAC_1_PI), x, false)?;
+        if cosine {
+            n = self.arithmetic("add", c(0.5), n, false)?;
+        }
+        let n = self.integral(n, 0)?;
+        let times = if cosine {
+            self.arithmetic("add", c(-0.5), n, false)?
+        } else {
+            n
+        };
+        let mut r = x;
+        for part in PI {
+            let product = self.arithmetic("mul", c(-part), times, false)?;
+            r = self.arithmetic("add", product, r, false)?;
+        }
+        // Minus where the multiple is odd: 1 - 8 f^2 with f the fraction of its half.
+        let half = self.arithmetic("mul", c(0.5), n, false)?;
+        let whole = self.integral(half, 0)?;
+        let f = self.arithmetic("sub", half, whole, false)?;
+        let sign = self.arithmetic("mul", f, f, false)?;
+        let sign = self.arithmetic("mul", c(-8.0), sign, false)?;
+        let sign = self.arithmetic("add", c(1.0), sign, false)?;
+        let r = self.arithmetic("mul", sign, r, false)?;
+        let square = self.arithmetic("mul", r, r, false)?;
+        let mut p = self.arithmetic("mul", c(-2.505_210_8e-8), square, false)?;
+        for coefficient in [2.755_731_9e-6, -1.984_127e-4, 8.333_333e-3, -0.166_666_67] {
+            p = self.arithmetic("add", c(coefficient), p, false)?;
+            p = self.arithmetic("mul", square, p, false)?;
+        }
+        let p = self.arithmetic("mul", r, p, false)?;
+        self.arithmetic("add", r, p, false)
+    }
+
+    /// `x` to a constant power: products for whole exponents, with a root for odd halves; others
+    /// for halves only, whose rounding hides that of the logarithm times the exponent.
+    pub(super) fn power(&mut self, x: Val, exponent: f32) -> Result<Val, String> {
+        let ty = x.ty();
+        let twice = 2.0 * exponent;
+        let simple = twice.fract() == 0.0 && twice.abs() <= 64.0;
+        if ty == ScalarType::F16 {
+            let wide = self.convert(ScalarType::F32, x)?;
+            let wide = if simple {
+                self.power(wide, exponent)?
+            } else {
+                let t = self.function("log2", wide)?;
+                let t =
+                    self.arithmetic("mul", Self::constant(exponent, ScalarType::F32), t, false)?;
+                self.function("exp2", t)?
+            };
+            return self.convert(ScalarType::F16, wide);
+        }
+        if !simple || ty != ScalarType::F32 {
+            return Err(format!("`pow` of {ty} with the exponent {exponent}"));
+        }
+        let halves = twice.abs() as u32;
+        let mut result: Option<Val> = None;
+        if halves % 2 == 1 {
+            result = Some(self.by_lane("f32sqrt", &[x])?);
+        }
+        let (mut left, mut square) = (halves / 2, x);
+        while left > 0 {
+            if left % 2 == 1 {
+                result = Some(match result {
+                    None => square,
+                    Some(result) => self.arithmetic("mul", result, square, false)?,
+                });
+            }
+            left /= 2;
+            if left > 0 {
+                square = self.arithmetic("mul", square, square, false)?;
+            }
+        }
+        let result = result.unwrap_or(Self::constant(1.0, ty));
+        if exponent < 0.0 {
+            return self.by_lane("f32oox", &[result]);
+        }
+        Ok(result)
     }
 
     /// `x * (0.5 + 0.5 * f(x))` with f the tanh form or erf.

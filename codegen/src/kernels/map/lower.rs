@@ -113,6 +113,14 @@ pub fn lower(
         uses: vec![result],
         unit: Unit::Store(map.inputs.len()),
     });
+    // Inputs that nothing depends on are not loaded.
+    let used: Vec<Reg> = (lower.out.body.ins.iter())
+        .flat_map(|ins| ins.uses.iter().copied())
+        .collect();
+    let idle = |ins: &Ins| {
+        matches!(ins.unit, Unit::Load(_)) && ins.def.is_some_and(|def| !used.contains(&def))
+    };
+    lower.out.body.ins.retain(|ins| !idle(ins));
     Ok(lower.out)
 }
 
@@ -351,13 +359,11 @@ impl Lower<'_> {
             BinaryOp::Max => self.plain("max", x, y),
             BinaryOp::Div => self.by_lane("f32div", &[x, y]),
             BinaryOp::Pow => match y {
-                Val::Const(bits, ScalarType::F32) if f32::from_bits(bits) == 2.0 => {
-                    self.arithmetic("mul", x, x, false)
+                Val::Const(bits, ScalarType::F32) => self.power(x, f32::from_bits(bits)),
+                Val::Const(bits, ScalarType::F16) => {
+                    self.power(x, half::f16::from_bits(bits as u16).to_f32())
                 }
-                Val::Const(bits, ScalarType::F32) if f32::from_bits(bits) == 0.5 => {
-                    self.by_lane("f32sqrt", &[x])
-                }
-                _ => Err("`pow` with an exponent other than 2 and 0.5".into()),
+                _ => Err("`pow` with an exponent that is not a constant".into()),
             },
             other => Err(format!(
                 "`{}` of {ty} has no instruction here",

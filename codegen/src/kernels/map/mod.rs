@@ -60,7 +60,14 @@ pub(super) fn generate(
     vectors(map, axes.clone(), &order, relaxed, assumptions)
         .or_else(|why| {
             let others = scalars_of(map, axes, &order, relaxed, assumptions);
-            others.map_err(|reason| if reason.is_empty() { why } else { reason })
+            // Of floats alone the vector form is the one that counts.
+            let floats = types(map)
+                .iter()
+                .all(|ty| matches!(ty, ScalarType::F32 | ScalarType::F16));
+            others.map_err(|reason| match floats || reason.is_empty() {
+                true => why,
+                false => reason,
+            })
         })
         .map_err(no)
 }
