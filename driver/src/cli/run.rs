@@ -135,6 +135,7 @@ pub fn run(args: Args) -> Outcome {
             "checked": summary.checked.as_ref().map(Checked::json),
             "accuracy": summary.accuracy,
             "reference_accuracy": summary.reference_accuracy,
+            "least_cosine": summary.least_cosine,
         });
         print(format!("{object:#}\n"))?;
     } else {
@@ -200,6 +201,8 @@ struct Summary {
     tiles_computing: usize,
     accuracy: Option<f64>,
     reference_accuracy: Option<f64>,
+    /// Of the first output's rows with the answers'.
+    least_cosine: Option<f64>,
     checked: Option<Checked>,
 }
 
@@ -476,51 +479,75 @@ impl Runner<'_> {
         }
         bar.finish_and_clear();
         let _ = writeln!(summary.text, "{rows} rows through one loaded program");
+        let theirs = match answers {
+            Some(answers) => Some(by_row(&answers, rows, "--answers")?),
+            None => None,
+        };
         if let Some(labels) = labels {
-            let labels = floats(&labels);
-            if labels.len() != rows {
-                return Err(Failure::user(format!(
-                    "{} labels for {rows} rows",
-                    labels.len()
-                )));
-            }
+            let labels = by_row(&labels, rows, "--labels")?;
             let right = |all: &[Vec<f64>]| {
-                all.iter()
-                    .zip(&labels)
-                    .filter(|(row, label)| argmax(row) as f64 == **label)
+                let pairs = all.iter().zip(&labels);
+                pairs
+                    .filter(|(row, label)| label.first() == Some(&(argmax(row) as f64)))
                     .count()
             };
-            let ours = right(&found);
             let share = |count: usize| count as f64 / rows.max(1) as f64;
+            let ours = right(&found);
             summary.accuracy = Some(share(ours));
-            let _ = write!(
-                summary.text,
-                "accuracy {:.2} % ({ours} of {rows})",
-                100.0 * share(ours)
-            );
-            if let Some(answers) = answers {
-                let values = floats(&answers);
-                let width = values.len() / rows.max(1);
-                let theirs: Vec<Vec<f64>> =
-                    values.chunks(width.max(1)).map(<[f64]>::to_vec).collect();
-                let count = right(&theirs);
+            let percent = 100.0 * share(ours);
+            let _ = write!(summary.text, "accuracy {percent:.2} % ({ours} of {rows})");
+            if let Some(theirs) = &theirs {
+                let count = right(theirs);
                 summary.reference_accuracy = Some(share(count));
-                let worst = found
-                    .iter()
-                    .flatten()
-                    .zip(theirs.iter().flatten())
-                    .map(|(a, b)| (a - b).abs())
-                    .fold(0.0, f64::max);
+                let percent = 100.0 * share(count);
                 let _ = write!(
                     summary.text,
-                    ", onnxruntime {:.2} % ({count} of {rows}), largest difference {worst:.2e}",
-                    100.0 * share(count)
+                    ", onnxruntime {percent:.2} % ({count} of {rows})"
                 );
             }
             summary.text.push('\n');
         }
+        if let Some(theirs) = &theirs {
+            if theirs.first().map(Vec::len) != found.first().map(Vec::len) {
+                return Err(Failure::user(
+                    "--answers: rows of another length than the first output's",
+                ));
+            }
+            let pairs = || found.iter().zip(theirs);
+            let worst = pairs()
+                .flat_map(|(a, b)| a.iter().zip(b).map(|(a, b)| (a - b).abs()))
+                .fold(0.0, f64::max);
+            let least = pairs().map(|(a, b)| cosine(a, b)).fold(1.0, f64::min);
+            summary.least_cosine = Some(least);
+            let _ = writeln!(
+                summary.text,
+                "against the answers: largest difference {worst:.2e}, least cosine {least:.7}"
+            );
+        }
         Ok(summary)
     }
+}
+
+/// The rows of an array as numbers.
+fn by_row(array: &HostTensor, rows: usize, option: &str) -> Outcome<Vec<Vec<f64>>> {
+    if array
+        .shape
+        .first()
+        .is_none_or(|&count| count as usize != rows)
+    {
+        let shape = &array.shape;
+        return Err(Failure::user(format!(
+            "{option}: an array of shape {shape:?} for {rows} rows"
+        )));
+    }
+    let values = floats(array);
+    let width = (values.len() / rows.max(1)).max(1);
+    Ok(values.chunks(width).map(<[f64]>::to_vec).collect())
+}
+
+fn cosine(a: &[f64], b: &[f64]) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 fn argmax(row: &[f64]) -> usize {
