@@ -383,64 +383,42 @@ fn fixed_orders(problem: &Problem, units: &Units) -> Vec<Vec<usize>> {
 /// Lowest legal address for every unit in this order; `Err(unit)` if one finds none.
 fn first_fit(problem: &Problem, units: &Units, order: &[usize]) -> Result<Vec<u32>, usize> {
     let mut placed: Vec<Option<u32>> = vec![None; units.members.len()];
-    let mut done: Vec<usize> = Vec::with_capacity(order.len());
+    let mut done: Vec<(usize, u32)> = Vec::with_capacity(order.len());
+    let mut apart = vec![false; units.members.len()];
+    let mut blocked: Vec<(u32, u32)> = Vec::new();
     for &unit in order {
-        let bytes = units.bytes[unit];
-        let windows: &[(u32, u32)] = &match units.region[unit] {
-            Region::Executable => vec![(problem.base, memory::EXECUTABLE_END.min(problem.end))],
-            Region::Interleaved => vec![(memory::INTERLEAVED_BASE.max(problem.base), problem.end)],
-            Region::Any => vec![(problem.base, problem.end)],
+        let (low, high) = match units.region[unit] {
+            Region::Executable => (problem.base, memory::EXECUTABLE_END.min(problem.end)),
+            Region::Interleaved => (memory::INTERLEAVED_BASE.max(problem.base), problem.end),
+            Region::Any => (problem.base, problem.end),
         };
-        let mut found = None;
-        'windows: for &(low, high) in windows {
-            // Candidate places: the window's start and the end of everything placed, in order.
-            let mut candidates: Vec<u32> = vec![low];
-            for &other in &done {
-                let Some(at) = placed[other] else { continue };
-                candidates.push(at + units.bytes[other]);
-                if conflicts(units, unit, other) {
-                    candidates.push(element_end(at + units.bytes[other] + units.tail[other]));
-                }
+        units.apart[unit]
+            .iter()
+            .for_each(|&other| apart[other] = true);
+        blocked.clear();
+        for &(other, there) in &done {
+            blocked.extend(blocked_starts(units, unit, other, there, apart[other]));
+        }
+        units.apart[unit]
+            .iter()
+            .for_each(|&other| apart[other] = false);
+        blocked.sort_unstable();
+        let align = units.align[unit];
+        let mut at = low.next_multiple_of(align);
+        for &(from, to) in &blocked {
+            if at < from {
+                break;
             }
-            candidates.sort_unstable();
-            candidates.dedup();
-            for candidate in candidates {
-                let at = candidate.max(low).next_multiple_of(units.align[unit]);
-                if at as u64 + bytes as u64 > high as u64
-                    || at as u64 + bytes as u64 + units.tail[unit] as u64 > memory::END as u64
-                {
-                    continue;
-                }
-                let free = done.iter().all(|&other| {
-                    let Some(there) = placed[other] else {
-                        return true;
-                    };
-                    let live = units.live[unit].0 < units.live[other].1
-                        && units.live[other].0 < units.live[unit].1;
-                    let disjoint =
-                        at + bytes <= there || there + units.bytes[other] <= at || bytes == 0;
-                    (disjoint || !live)
-                        && (!conflicts(units, unit, other)
-                            || bytes == 0
-                            || units.bytes[other] == 0
-                            || elements_differ(
-                                (at, bytes + units.tail[unit]),
-                                (there, units.bytes[other] + units.tail[other]),
-                            ))
-                });
-                if free {
-                    found = Some(at);
-                    break 'windows;
-                }
+            if at < to {
+                at = to.next_multiple_of(align);
             }
         }
-        match found {
-            Some(at) => {
-                placed[unit] = Some(at);
-                done.push(unit);
-            }
-            None => return Err(unit),
+        let end = u64::from(at) + u64::from(units.bytes[unit]);
+        if end > u64::from(high) || end + u64::from(units.tail[unit]) > u64::from(memory::END) {
+            return Err(unit);
         }
+        placed[unit] = Some(at);
+        done.push((unit, at));
     }
     let mut addresses = vec![0; problem.requests.len()];
     for (unit, members) in units.members.iter().enumerate() {
@@ -451,22 +429,38 @@ fn first_fit(problem: &Problem, units: &Units, order: &[usize]) -> Result<Vec<u3
     Ok(addresses)
 }
 
-fn conflicts(units: &Units, a: usize, b: usize) -> bool {
-    units.code[a] != units.code[b] || units.apart[a].contains(&b)
+/// Addresses at which `unit` may not begin because `other` stands at `there`: half-open intervals,
+/// one for their bytes and one for their elements.
+fn blocked_starts(
+    units: &Units,
+    unit: usize,
+    other: usize,
+    there: u32,
+    apart: bool,
+) -> impl Iterator<Item = (u32, u32)> {
+    let (bytes, others) = (units.bytes[unit], units.bytes[other]);
+    let live = units.live[unit].0 < units.live[other].1 && units.live[other].0 < units.live[unit].1;
+    let overlap = (live && bytes > 0).then(|| ((there + 1).saturating_sub(bytes), there + others));
+    let elements = (apart || units.code[unit] != units.code[other]) && bytes > 0 && others > 0;
+    let shared = elements.then(|| {
+        let reach = bytes + units.tail[unit];
+        let last = (there + others + units.tail[other]).min(memory::END);
+        let first = (element_start(there) + 1).saturating_sub(reach);
+        (first, element_end(last))
+    });
+    overlap.into_iter().chain(shared)
 }
 
-fn elements_differ(a: (u32, u32), b: (u32, u32)) -> bool {
-    let range = |(at, bytes): (u32, u32)| {
-        let last = (at + bytes).min(memory::END) - 1;
-        (
-            memory::exchange_unit(at),
-            memory::exchange_unit(last.max(at)),
-        )
-    };
-    let ((a0, a1), (b0, b1)) = (range(a), range(b));
-    a1 < b0 || b1 < a0
+/// First byte of the element (or interleaved pair) of an address.
+fn element_start(address: u32) -> u32 {
+    if address < memory::INTERLEAVED_BASE {
+        address - (address - memory::BASE) % memory::ELEMENT_BYTES
+    } else {
+        address - (address - memory::INTERLEAVED_BASE) % memory::PAIR_BYTES
+    }
 }
 
+/// First byte behind the element that ends at or behind an address.
 fn element_end(address: u32) -> u32 {
     let end = if address <= memory::INTERLEAVED_BASE {
         memory::BASE + (address - memory::BASE).next_multiple_of(memory::ELEMENT_BYTES)
