@@ -1,11 +1,12 @@
 //! Parsing.
 
+mod steps;
+
 use super::Diagnostic;
 use super::lex::{Token, tokens};
 use crate::{
-    AxisCut, Binding, Call, Compute, Dim, Distribution, Endpoint, Exchange, Host, HostDirection,
-    Layout, LayoutKind, MemoryClass, Operand, Padding, Program, Repeat, Role, Run, Shape, Step,
-    Strided, TileSet, Transfer, Value, ValueData, WeightProgram,
+    AxisCut, Binding, Distribution, Layout, LayoutKind, MemoryClass, Padding, Program, Role, Shape,
+    Value, ValueData, WeightProgram,
 };
 use indexmap::IndexMap;
 use ipucc_chip::{Chip, HostType, LogicalTile, ScalarType};
@@ -17,9 +18,6 @@ pub(super) fn ron_options() -> ron::Options {
     ron::Options::default()
         .with_default_extension(ron::extensions::Extensions::UNWRAP_VARIANT_NEWTYPES)
 }
-
-/// Deepest nesting of repeats.
-const MOST_DEPTH: usize = 16;
 
 /// The program that a text describes.
 ///
@@ -208,10 +206,14 @@ impl Parser<'_> {
             } else if self.takes("weight") {
                 self.weight()?;
             } else if self.takes("input") {
+                let span = self.span();
                 let (name, binding) = self.binding()?;
+                self.once(span, self.program.inputs.contains_key(&name), &name)?;
                 self.program.inputs.insert(name, binding);
             } else if self.takes("output") {
+                let span = self.span();
                 let (name, binding) = self.binding()?;
+                self.once(span, self.program.outputs.contains_key(&name), &name)?;
                 self.program.outputs.insert(name, binding);
             } else {
                 break;
@@ -223,6 +225,15 @@ impl Parser<'_> {
             Token::End => Ok(()),
             _ => self.expected("the end of the text"),
         }
+    }
+
+    /// An error if a name stands for something else already.
+    fn once(&self, span: Range<usize>, there: bool, name: &str) -> Parsed<()> {
+        if there {
+            let message = format!("{name:?} is defined twice");
+            return self.fault("L003", span, message, "one of the two must go");
+        }
+        Ok(())
     }
 
     fn define(&mut self) -> Parsed<()> {
@@ -450,7 +461,9 @@ impl Parser<'_> {
     }
 
     fn weight(&mut self) -> Parsed<()> {
+        let name_span = self.span();
         let name = self.string()?;
+        self.once(name_span, self.program.weights.contains_key(&name), &name)?;
         let span = self.balanced('{', '}')?;
         let inside = &self.text[span.start + 1..span.end - 1];
         let module = ipucc_tensor::text::parse(inside).map_err(|diagnostics| {
@@ -514,225 +527,16 @@ impl Parser<'_> {
         };
         self.next();
         let shape: Shape = self.list(|this| this.number("an extent"))?.into();
-        let count = |shape: &[u32]| shape.iter().map(|&e| u128::from(e)).product::<u128>();
-        if count(&shape) != count(&self.program.values[value].shape) {
+        let count = |shape: &[u32]| {
+            let mut extents = shape.iter();
+            extents.try_fold(1u64, |n, &extent| n.checked_mul(extent.into()))
+        };
+        let elements = count(&self.program.values[value].shape);
+        if elements.is_none() || count(&shape) != elements {
             let message = format!("{shape:?} has another number of elements than %{value}");
             return self.fault("L003", span, message, "");
         }
         let binding = Binding { value, host, shape };
         Ok((name, binding))
-    }
-
-    fn steps(&mut self, depth: usize) -> Parsed<Vec<Step>> {
-        let mut list = Vec::new();
-        loop {
-            if self.takes("compute") {
-                let label = self.string()?;
-                self.mark('{')?;
-                let mut calls = Vec::new();
-                while !self.take('}') {
-                    calls.push(self.call()?);
-                }
-                list.push(Step::Compute(Compute { label, calls }));
-            } else if self.takes("exchange") {
-                let label = self.string()?;
-                self.mark('{')?;
-                let mut transfers = Vec::new();
-                while !self.take('}') {
-                    transfers.push(self.transfer()?);
-                }
-                list.push(Step::Exchange(Exchange { label, transfers }));
-            } else if self.takes("host") {
-                let direction = match self.word_of(&["in", "out"])? {
-                    0 => HostDirection::In,
-                    _ => HostDirection::Out,
-                };
-                let values = self.list(Self::value)?;
-                list.push(Step::Host(Host { direction, values }));
-            } else if self.takes("repeat") {
-                if depth == MOST_DEPTH {
-                    let message = format!("repeats stand more than {MOST_DEPTH} deep");
-                    return self.fault("L003", self.span(), message, "");
-                }
-                list.push(self.repeat(depth)?);
-            } else {
-                return match self.peek() {
-                    Token::Mark('}') => Ok(list),
-                    _ => self.expected("a step (`compute`, `exchange`, `host`, `repeat`) or `}`"),
-                };
-            }
-        }
-    }
-
-    fn repeat(&mut self, depth: usize) -> Parsed<Step> {
-        let label = self.string()?;
-        self.keyword("times")?;
-        let count = self.number("a number of iterations")?;
-        self.mark('{')?;
-        let mut carried = Vec::new();
-        while self.takes("carried") {
-            let before = self.value()?;
-            self.mark('=')?;
-            carried.push((before, self.value()?));
-        }
-        let mut strided = Vec::new();
-        while self.takes("strided") {
-            let body = self.value()?;
-            self.mark('=')?;
-            let iterations = self.list(Self::value)?;
-            strided.push(Strided { body, iterations });
-        }
-        let body = self.steps(depth + 1)?;
-        self.mark('}')?;
-        Ok(Step::Repeat(Repeat {
-            label,
-            count,
-            body,
-            carried,
-            strided,
-        }))
-    }
-
-    fn call(&mut self) -> Parsed<Call> {
-        self.keyword("tiles")?;
-        let tiles = TileSet::from_tiles(self.tiles()?);
-        let start = self.span();
-        let Token::Word(_) = self.peek() else {
-            return self.expected("a kernel");
-        };
-        self.next();
-        let span = start.start..self.balanced('(', ')')?.end;
-        let kernel = match ron_options().from_str(&self.text[span.clone()]) {
-            Ok(kernel) => kernel,
-            Err(error) => {
-                let at = error.span.start;
-                let line_start = self.text[span.clone()]
-                    .split_inclusive('\n')
-                    .take(at.line.saturating_sub(1))
-                    .map(str::len)
-                    .sum::<usize>();
-                let from = (span.start + line_start + at.col.saturating_sub(1)).min(span.end - 1);
-                // A column counts characters; kernels are ASCII unless they are wrong anyway.
-                let from = (span.start..=from)
-                    .rev()
-                    .find(|&byte| self.text.is_char_boundary(byte))
-                    .unwrap_or(span.start);
-                return self.fault(
-                    "L004",
-                    from..span.end,
-                    format!("no such kernel: {}", error.code),
-                    "",
-                );
-            }
-        };
-        let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
-        self.mark('(')?;
-        while !self.take(')') {
-            if !operands.is_empty() {
-                self.mark(',')?;
-            }
-            let value = self.value()?;
-            let offset_bytes = match self.take('+') {
-                true => self.number("an offset in bytes")?,
-                false => 0,
-            };
-            operands.push(Operand {
-                value,
-                offset_bytes,
-            });
-        }
-        Ok(Call {
-            tiles,
-            kernel,
-            operands,
-        })
-    }
-
-    fn transfer(&mut self) -> Parsed<Transfer> {
-        let source = self.value()?;
-        self.arrow()?;
-        let destination = self.value()?;
-        self.mark('{')?;
-        let mut runs = Vec::new();
-        while !self.take('}') {
-            runs.push(self.run()?);
-        }
-        Ok(Transfer {
-            source,
-            destination,
-            runs,
-        })
-    }
-
-    fn arrow(&mut self) -> Parsed<()> {
-        if *self.peek() != Token::Arrow {
-            return self.expected("`->`");
-        }
-        self.next();
-        Ok(())
-    }
-
-    fn endpoint(&mut self) -> Parsed<Endpoint> {
-        let span = self.span();
-        let tile: u16 = self.number("a tile")?;
-        if tile >= self.program.tiles {
-            let hint = format!("the program has tiles 0..{}", self.program.tiles);
-            return self.fault("L003", span, format!("tile {tile}"), hint);
-        }
-        self.mark('@')?;
-        let word = self.number("a word offset")?;
-        Ok(Endpoint {
-            tile: LogicalTile(tile),
-            word,
-        })
-    }
-
-    fn run(&mut self) -> Parsed<Run> {
-        let words = self.number("a number of words")?;
-        self.keyword("words")?;
-        let source = self.endpoint()?;
-        self.arrow()?;
-        let mut destinations: SmallVec<[Endpoint; 2]> = SmallVec::new();
-        // A word behind `@` ends an endpoint: the next run begins with a number and `words`.
-        loop {
-            destinations.push(self.endpoint()?);
-            let another = matches!(self.peek(), Token::Word(_))
-                && self.tokens.get(self.at + 1).map(|t| &t.0) == Some(&Token::Mark('@'));
-            if !another {
-                break;
-            }
-        }
-        let mut dims: SmallVec<[Dim; 2]> = SmallVec::new();
-        if self.takes("times") {
-            self.mark('[')?;
-            loop {
-                let count = self.number("a number of repetitions")?;
-                self.mark(':')?;
-                let mut steps = [0i32; 4];
-                for (index, step) in steps.iter_mut().enumerate() {
-                    if index > 0 {
-                        self.mark(',')?;
-                    }
-                    *step = self.number("a step")?;
-                }
-                dims.push(Dim {
-                    count,
-                    source_words: steps[0],
-                    destination_words: steps[1],
-                    source_tiles: steps[2],
-                    destination_tiles: steps[3],
-                });
-                if self.take(']') {
-                    break;
-                }
-                self.mark(';')?;
-            }
-        }
-        Ok(Run {
-            words,
-            source,
-            destinations,
-            dims,
-        })
     }
 }
