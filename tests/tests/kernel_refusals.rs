@@ -77,7 +77,7 @@ impl Fields {
             strides: (0..rank)
                 .map(|axis| {
                     if axis + 1 == rank {
-                        u32::from(this.0.next() % 4 != 0)
+                        u32::from(!this.0.next().is_multiple_of(4))
                     } else {
                         this.number()
                     }
