@@ -180,7 +180,10 @@ impl Graph {
                 self.builder.matmul(x, w)
             }
             5 => {
-                // Scores of rows against rows: a product of two activations.
+                // Scores of rows against rows, one product per matrix of a batch.
+                if rank == 3 {
+                    return self.batched(x);
+                }
                 if rank != 2 {
                     return None;
                 }
@@ -268,6 +271,20 @@ impl Graph {
                 self.builder.op(Op::Select, &[negative, scaled, x])
             }
         };
+        let value = value.ok()?;
+        if elements(&self.shape(value)) > MOST_ELEMENTS {
+            return None;
+        }
+        self.values.push((value, 0));
+        Some(())
+    }
+
+    /// A product of two activations per matrix of a batch.
+    fn batched(&mut self, x: Value) -> Option<()> {
+        let scores = self.builder.dot(x, x, &[0], &[0], &[2], &[2]).ok()?;
+        let columns = self.shape(x)[2];
+        let scale = self.builder.scalar(1.0 / columns as f32, self.element);
+        let value = self.builder.binary(BinaryOp::Mul, scores, scale.ok()?);
         let value = value.ok()?;
         if elements(&self.shape(value)) > MOST_ELEMENTS {
             return None;

@@ -32,8 +32,8 @@ impl Planner<'_> {
             rhs_batch,
             lhs_contract,
             rhs_contract,
+            accumulate,
             result,
-            ..
         } = &data.op
         else {
             return Err(self.error(inst, "is no product"));
@@ -56,30 +56,35 @@ impl Planner<'_> {
             .iter()
             .map(|&axis| a.shape[axis as usize])
             .collect();
-        let copies: u32 = batch.iter().product();
+        // Products of one batch are dealt to groups of tiles; a group may have several.
+        let mut batch_parts = Vec::new();
+        let mut left_tiles = self.tiles;
+        for &extent in &batch {
+            let parts = extent.clamp(1, left_tiles);
+            batch_parts.push(parts);
+            left_tiles /= parts;
+        }
+        let copies: u32 = batch_parts.iter().product();
+        let partials = match (a.element, accumulate) {
+            (ScalarType::F16, ScalarType::F16) => ScalarType::F16,
+            _ => ScalarType::F32,
+        };
         let (m, n) = (a.shape[left.free], b.shape[right.free]);
         let k = a.shape[left.contract];
         if m == 0 || k == 0 || n == 0 || copies == 0 {
             return Err(self.error(inst, "a product with an empty operand has no plan"));
         }
-        if copies > self.tiles {
-            let message = format!(
-                "{copies} products at once on {} tiles have no plan yet",
-                self.tiles
-            );
-            return Err(self.error(inst, message));
+        if batch.contains(&0) {
+            return Err(self.error(inst, "a product with an empty operand has no plan"));
         }
-        let grid = self.choose_grid(inst, a.element, (m, n, k), self.tiles / copies)?;
+        let grid = self.choose_grid(inst, a.element, partials, (m, n, k), self.tiles / copies)?;
         let panel = Dot::input_panel(a.element);
 
         // Coordinates of the tile grid: batch axes, rows, columns, shares.
         let (rows, columns, shares) = (batch.len(), batch.len() + 1, batch.len() + 2);
-        let mut cuts: Vec<AxisCut> = batch
+        let mut cuts: Vec<AxisCut> = batch_parts
             .iter()
-            .map(|&extent| AxisCut {
-                parts: extent,
-                granule: 1,
-            })
+            .map(|&parts| AxisCut { parts, granule: 1 })
             .collect();
         cuts.push(AxisCut {
             parts: grid.rows,
@@ -146,14 +151,14 @@ impl Planner<'_> {
             roles.extend(result_roles.iter().copied());
             (
                 TensorType {
-                    element: ty.element,
+                    element: partials,
                     shape,
                 },
                 roles,
                 1,
             )
         } else {
-            (ty.clone(), result_roles.clone(), 0)
+            (ty.with_element(partials), result_roles.clone(), 0)
         };
         let mut partial_cuts = cuts.clone();
         partial_cuts[shares].granule = 1;
@@ -163,7 +168,9 @@ impl Planner<'_> {
             Place {
                 distribution: grid_distribution(&partial_cuts, &partial_roles),
                 layout: Layout {
-                    kind: LayoutKind::AmpLhs { panel: 16 },
+                    kind: LayoutKind::AmpLhs {
+                        panel: Dot::result_panel(a.element, partials),
+                    },
                     order: innermost(partial_ty.rank(), row_axis + lead, column_axis + lead),
                 },
                 memory: MemoryClass::Interleaved,
@@ -171,45 +178,85 @@ impl Planner<'_> {
             },
             Role::Temporary,
         );
-        let mut groups: IndexMap<(u32, u32, u32), Vec<LogicalTile>> = IndexMap::new();
-        let extent = |cut: AxisCut, extent: u32, index: u32| {
-            let (low, high) = cut.interval(extent, index);
-            high - low
-        };
+        let mut groups: IndexMap<Shape, Vec<LogicalTile>> = IndexMap::new();
+        let extents_of: Vec<u32> = batch.iter().copied().chain([m, n, k]).collect();
         for tile in 0..copies * grid.rows * grid.columns * grid.shares {
-            let share = tile % grid.shares;
-            let column = tile / grid.shares % grid.columns;
-            let row = tile / (grid.shares * grid.columns) % grid.rows;
-            let shape = (
-                extent(cuts[rows], m, row),
-                extent(cuts[columns], n, column),
-                extent(cuts[shares], k, share),
-            );
-            if shape.0 > 0 && shape.1 > 0 && shape.2 > 0 {
+            // Extents of the tile's part of every coordinate.
+            let mut rest = tile;
+            let mut shape = Shape::from_elem(0, cuts.len());
+            for coordinate in (0..cuts.len()).rev() {
+                let (low, high) = cuts[coordinate]
+                    .interval(extents_of[coordinate], rest % cuts[coordinate].parts);
+                shape[coordinate] = high - low;
+                rest /= cuts[coordinate].parts;
+            }
+            if shape.iter().all(|&extent| extent > 0) {
                 groups
                     .entry(shape)
                     .or_default()
                     .push(LogicalTile(tile as u16));
             }
         }
-        let calls = groups
-            .into_iter()
-            .map(|((m, n, k), tiles)| Call {
-                tiles: TileSet::from_tiles(tiles),
-                kernel: Kernel::Dot(Dot {
-                    m,
-                    n,
-                    k,
-                    input: a.element,
-                    partials: a.element,
-                    accumulate: false,
-                }),
-                operands: [xs, ws, partial].into_iter().map(Operand::from).collect(),
-            })
-            .collect();
+        let mut calls = Vec::new();
+        for (shape, tiles) in groups {
+            let (m, n, k) = (shape[rows], shape[columns], shape[shares]);
+            let local = &shape[..batch.len()];
+            // Matrices of a batch follow one another in every operand, batch axes in the order of
+            // the operand's axes.
+            let bytes = |value: Value, extents: [u32; 2]| {
+                let data = &self.program.values[value];
+                let matrix = Layout {
+                    kind: data.layout.kind,
+                    order: smallvec![0, 1],
+                };
+                matrix.elements(&extents) as u32 * data.element.bytes()
+            };
+            let operands: [(Value, u32, Vec<u8>); 3] = [
+                (xs, bytes(xs, [m, k]), lhs_batch.to_vec()),
+                (ws, bytes(ws, [n, k]), rhs_batch.to_vec()),
+                (
+                    partial,
+                    bytes(partial, [m, n]),
+                    (0..batch.len() as u8).collect(),
+                ),
+            ];
+            for point in 0..local.iter().product::<u32>() {
+                let operands = operands.iter().map(|(value, bytes, axes)| {
+                    let index = batch_index(point, local, axes);
+                    Operand {
+                        value: *value,
+                        offset_bytes: index * bytes,
+                    }
+                });
+                calls.push(Call {
+                    tiles: TileSet::from_tiles(tiles.iter().copied()),
+                    kernel: Kernel::Dot(Dot {
+                        m,
+                        n,
+                        k,
+                        input: a.element,
+                        partials,
+                        accumulate: false,
+                    }),
+                    operands: operands.collect(),
+                });
+            }
+        }
         self.compute(name.clone(), calls);
-        if !split {
+        if !split && partials == ty.element {
             return Ok(partial);
+        }
+        if !split {
+            let data = &self.program.values[partial];
+            let place = Place {
+                distribution: data.distribution.clone(),
+                layout: data.layout.clone(),
+                memory: MemoryClass::Any,
+                padding: Padding::Anything,
+            };
+            let rounded = self.add_value(name.clone(), &ty, place, Role::Temporary);
+            self.convert(partial, rounded, &format!("{name} (rounded)"));
+            return Ok(rounded);
         }
         // Few enough rows and columns each that all tiles join in the sum.
         let parts_n = n.div_ceil(16).min(self.tiles / copies);
@@ -231,8 +278,9 @@ impl Planner<'_> {
         shares: u32,
         (cuts, roles, row_axis, column_axis): (Vec<AxisCut>, Vec<Option<usize>>, usize, usize),
     ) -> Result<Value, PlanError> {
-        let element = ty.element;
-        let pitch = 8 / element.bytes();
+        // Shares are summed in their own type and rounded once.
+        let element = self.program.values[partial].element;
+        let pitch = 8 / ty.element.bytes().min(element.bytes());
         let mut shared_roles = vec![None];
         shared_roles.extend(roles.iter().copied());
         let mut shape: Shape = smallvec![shares];
@@ -258,11 +306,25 @@ impl Planner<'_> {
             .map_err(|message| self.error(inst, message))?;
         let sum = self.add_value(format!("{name}.sum"), ty, place(0, &roles), Role::Temporary);
         // A pass adds up to six shares and what the passes before it gave.
+        let passes = (shares - 1).div_ceil(6);
+        let running = if passes > 1 && element != ty.element {
+            let wide = ty.with_element(element);
+            let name = format!("{name}.running");
+            self.add_value(name, &wide, place(0, &roles), Role::Temporary)
+        } else {
+            sum
+        };
         let blocks = self.blocks(sum);
         let mut next = 0;
         while next < shares {
             let first = next == 0;
             let here = (shares - next).min(if first { 7 } else { 6 });
+            let last = next + here == shares;
+            let to = if last { sum } else { running };
+            let access = |element| Access {
+                element,
+                strides: smallvec![1],
+            };
             let mut calls = Vec::new();
             for (extents, tiles) in &blocks {
                 let elements = self.program.values[sum].layout.elements(extents) as u32;
@@ -273,25 +335,24 @@ impl Planner<'_> {
                     })
                     .collect();
                 if !first {
-                    inputs.push(sum.into());
+                    inputs.push(running.into());
                 }
-                let access = Access {
-                    element,
-                    strides: smallvec![1],
-                };
                 let mut nodes = vec![Expr::Input(0)];
                 for input in 1..inputs.len() as u16 {
                     let sum = nodes.len() as u16 - 1;
                     nodes.push(Expr::Input(input));
                     nodes.push(Expr::Binary(ipucc_tensor::BinaryOp::Add, sum, sum + 1));
                 }
+                if last && element != ty.element {
+                    nodes.push(Expr::Convert(ty.element, nodes.len() as u16 - 1));
+                }
                 let kernel = Kernel::Map(Map {
                     extents: smallvec![elements],
-                    inputs: inputs.iter().map(|_| access.clone()).collect(),
-                    output: access,
+                    inputs: inputs.iter().map(|_| access(element)).collect(),
+                    output: access(self.program.values[to].element),
                     nodes,
                 });
-                inputs.push(sum.into());
+                inputs.push(to.into());
                 calls.push(Call {
                     tiles: TileSet::from_tiles(tiles.iter().copied()),
                     kernel,
@@ -308,6 +369,7 @@ impl Planner<'_> {
         &mut self,
         inst: Inst,
         element: ScalarType,
+        partials: ScalarType,
         (m, n, k): (u32, u32, u32),
         tiles: u32,
     ) -> Result<Grid, PlanError> {
@@ -332,7 +394,7 @@ impl Planner<'_> {
                         n: nl.min(n),
                         k: kl.min(k),
                         input: element,
-                        partials: element,
+                        partials,
                         accumulate: false,
                     };
                     // Not worth asking for: the arithmetic alone is dearer than a whole plan.
@@ -355,6 +417,8 @@ impl Planner<'_> {
                     let mut cost = kernel + operands;
                     if shares > 1 {
                         let share = (ml * nl).div_ceil(shares) + 16;
+                        let words =
+                            |elements: u32| u64::from(elements) * u64::from(partials.bytes()) / 4;
                         cost += self.exchange.cycles(PhaseLoad {
                             receive_words: words(share * (shares - 1)),
                             send_words: words(ml * nl),
@@ -436,6 +500,21 @@ impl Sides {
             contract: contract as usize,
         })
     }
+}
+
+/// Position of a matrix in an operand: `point` counts the tile's part of the batch row-major over
+/// `local` extents, the operand has coordinate i at axis `axes[i]`.
+fn batch_index(point: u32, local: &[u32], axes: &[u8]) -> u32 {
+    let mut rest = point;
+    let mut coordinates = vec![(0u8, 0u32, 0u32); local.len()];
+    for index in (0..local.len()).rev() {
+        coordinates[index] = (axes[index], rest % local[index], local[index]);
+        rest /= local[index];
+    }
+    coordinates.sort_unstable();
+    coordinates
+        .iter()
+        .fold(0, |sum, &(_, at, extent)| sum * extent + at)
 }
 
 /// The distribution of a value whose axes follow coordinates of a grid of tiles: `cuts` by
