@@ -1,12 +1,15 @@
 //! Passes: tensor modules to tensor modules, and tensor modules to tile programs.
 
 mod cleanup;
+mod fold;
 mod legalize;
 pub mod partition;
 mod precision;
 mod rebuild;
+pub mod simplify;
 
 pub use cleanup::{canonicalize, cse, dce};
+pub use fold::fold;
 pub use legalize::legalize;
 pub use partition::{Options, PlanEntry, PlanError, Planned, partition};
 pub use precision::{Precision, PrecisionError, precision};
@@ -25,6 +28,16 @@ pub struct Pass {
 
 /// The tensor passes in the order of the default pipeline.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "fold",
+        about: "Computes what constants alone decide.",
+        run: fold,
+    },
+    Pass {
+        name: "simplify",
+        about: "Searches cheaper equal expressions by equality saturation.",
+        run: simplify::simplify,
+    },
     Pass {
         name: "legalize",
         about: "Brings operations into the forms that plans and kernels know.",

@@ -14,6 +14,25 @@ pub fn rebuild(
     param: impl Fn(&TensorType) -> TensorType,
     mut each: impl FnMut(&mut Builder, &InstData, &[Value]) -> Result<Value, TypeError>,
 ) -> Result<Function, (Value, TypeError)> {
+    rebuild_with(function, param, |builder, data, operands, _| {
+        each(builder, data, operands)
+    })
+}
+
+/// As [`rebuild`]; `each` also sees the new value of every old one so far.
+///
+/// # Errors
+/// As [`rebuild`].
+pub fn rebuild_with(
+    function: &Function,
+    param: impl Fn(&TensorType) -> TensorType,
+    mut each: impl FnMut(
+        &mut Builder,
+        &InstData,
+        &[Value],
+        &IndexMap<Value, Value>,
+    ) -> Result<Value, TypeError>,
+) -> Result<Function, (Value, TypeError)> {
     let mut builder = Builder::new(function.name.clone());
     let mut values: IndexMap<Value, Value> = IndexMap::new();
     for port in &function.params {
@@ -26,7 +45,8 @@ pub fn rebuild(
         let result = data.results[0];
         builder.at(data.span, data.origin.clone());
         let operands: Vec<Value> = data.operands.iter().map(|v| values[v]).collect();
-        let value = each(&mut builder, data, &operands).map_err(|error| (result, error))?;
+        let value =
+            each(&mut builder, data, &operands, &values).map_err(|error| (result, error))?;
         let unnamed = builder.function().values[value].name.is_none();
         if let (Some(name), true) = (&function.values[result].name, unnamed) {
             builder.name(value, name.clone());
