@@ -5,6 +5,7 @@ use crate::onnx;
 use indexmap::IndexMap;
 use ipucc_chip::{Assumptions, Chip, ScalarType};
 use ipucc_codegen::Catalog;
+use ipucc_passes::simplify::Simplify;
 use ipucc_passes::{PASSES, PlanEntry, Precision, precision};
 use ipucc_schedule::Cost;
 use ipucc_tensor::interp::EvalError;
@@ -26,6 +27,8 @@ pub struct Options {
     pub assumptions: Assumptions,
     /// What floats are computed in.
     pub precision: Precision,
+    /// What the simplifier may do.
+    pub simplify: Simplify,
     /// Say where the values inside the program can be read (`Compiled::observations`).
     pub observe: bool,
 }
@@ -38,6 +41,10 @@ impl Options {
             abstain: AbstainMode::default(),
             assumptions: Assumptions::default(),
             precision: Precision::default(),
+            simplify: Simplify {
+                tiles: u32::from(chip.tiles()),
+                ..Simplify::default()
+            },
             observe: false,
         }
     }
@@ -139,9 +146,13 @@ pub fn read(path: &Path, bytes: &[u8], dims: &IndexMap<String, u32>) -> Result<M
 }
 
 /// Runs the tensor passes; `dump` sees the module after each.
-pub fn optimize(module: Module, mut dump: impl FnMut(&str, &Module)) -> Module {
+pub fn optimize(
+    module: Module,
+    simplify: &Simplify,
+    mut dump: impl FnMut(&str, &Module),
+) -> Module {
     PASSES.iter().fold(module, |module, pass| {
-        let next = (pass.run)(&module);
+        let next = (pass.run)(&module, simplify);
         dump(pass.name, &next);
         next
     })
@@ -166,7 +177,7 @@ pub struct Plan {
 /// The operations that have no plan.
 pub fn plan(module: &Module, options: &Options) -> Result<Plan, String> {
     let source = precision(module, &options.precision).map_err(|error| error.to_string())?;
-    let module = optimize(source.clone(), |_, _| {});
+    let module = optimize(source.clone(), &options.simplify, |_, _| {});
     let catalog = Catalog {
         assumptions: options.assumptions.clone(),
     };

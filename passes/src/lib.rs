@@ -15,6 +15,7 @@ pub use partition::{Options, PlanEntry, PlanError, Planned, partition};
 pub use precision::{Precision, PrecisionError, precision};
 
 use ipucc_tensor::Module;
+use simplify::Simplify;
 
 /// A pass over tensor modules.
 pub struct Pass {
@@ -22,8 +23,8 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in one sentence.
     pub about: &'static str,
-    /// The function.
-    pub run: fn(&Module) -> Module,
+    /// The function; only `simplify` reads the options.
+    pub run: fn(&Module, &Simplify) -> Module,
 }
 
 /// The tensor passes in the order of the default pipeline.
@@ -31,31 +32,31 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "fold",
         about: "Computes what constants alone decide.",
-        run: fold,
+        run: |module, _| fold(module),
     },
     Pass {
         name: "simplify",
         about: "Searches cheaper equal expressions by equality saturation.",
-        run: simplify::simplify,
+        run: |module, options| simplify::simplify_with(module, options).0,
     },
     Pass {
         name: "legalize",
         about: "Brings operations into the forms that plans and kernels know.",
-        run: legalize,
+        run: |module, _| legalize(module),
     },
     Pass {
         name: "canonicalize",
         about: "Drops operations that do nothing and folds chains of reshapes and transposes.",
-        run: canonicalize,
+        run: |module, _| canonicalize(module),
     },
     Pass {
         name: "cse",
         about: "Computes equal operations on equal operands once.",
-        run: cse,
+        run: |module, _| cse(module),
     },
     Pass {
         name: "dce",
         about: "Drops operations and weights that no result needs.",
-        run: dce,
+        run: |module, _| dce(module),
     },
 ];

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use ipucc::model::{self, Conversion, Options};
 use ipucc_chip::{Assumptions, Chip, ScalarType};
 use ipucc_passes::Precision;
+use ipucc_passes::simplify::{Group, Simplify};
 use ipucc_tensor::Module;
 use ipucc_tile::schedule::AbstainMode;
 use std::path::Path;
@@ -29,6 +30,12 @@ pub struct CompileArgs {
     /// Sum products in this type (f32 or f16).
     #[arg(long, value_name = "TYPE", value_parser = element)]
     pub accumulate: Option<ScalarType>,
+    /// What rewriting may do to floats: `exact` keeps every bit, `fast` may round differently.
+    #[arg(long, value_name = "MODE", default_value = "exact", value_parser = ["exact", "fast"])]
+    pub fp: String,
+    /// Groups of rewriting rules to leave out: algebra, layout, reductions, products, idioms.
+    #[arg(long, value_name = "GROUP,..", value_delimiter = ',', value_parser = group)]
+    pub without_rules: Vec<Group>,
     /// How tiles without work in a phase pass its barrier.
     #[arg(long, value_name = "MODE", default_value = "per-phase", value_parser = ["per-phase", "advance"])]
     pub abstain: String,
@@ -72,11 +79,17 @@ impl CompileArgs {
                 None => precision.element = Some(*element),
             }
         }
+        let defaults = Options::new(chip);
         Ok(Options {
             abstain,
             precision,
+            simplify: Simplify {
+                fast: self.fp == "fast",
+                without: self.without_rules.clone(),
+                ..defaults.simplify.clone()
+            },
             assumptions: self.assumptions()?,
-            ..Options::new(chip)
+            ..defaults
         })
     }
 
@@ -95,6 +108,15 @@ impl CompileArgs {
             })
             .collect()
     }
+}
+
+/// A group of rewriting rules.
+fn group(text: &str) -> Result<Group, String> {
+    let found = Group::ALL.into_iter().find(|group| group.name() == text);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = Group::ALL.iter().map(|group| group.name()).collect();
+        format!("expected a group of rules: {}", known.join(", "))
+    })
 }
 
 /// An element type.

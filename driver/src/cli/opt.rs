@@ -92,7 +92,7 @@ pub fn run(args: Args) -> Outcome {
         if !args.passes.is_empty() && !args.passes.iter().any(|name| name == pass.name) {
             continue;
         }
-        current = (pass.run)(&current);
+        current = (pass.run)(&current, &options.simplify);
         if wanted(pass.name) {
             text_out.push_str(&format!(
                 "// after {}\n{}\n",

@@ -58,20 +58,6 @@ pub struct Outcome {
     pub after: u64,
 }
 
-/// Simplifies every function with rules that keep every bit (signs of zero and NaN payloads apart).
-pub fn simplify(module: &Module) -> Module {
-    simplify_with(module, &Simplify::default()).0
-}
-
-/// As [`simplify`], with rules that round differently too.
-pub fn simplify_fast(module: &Module) -> Module {
-    let options = Simplify {
-        fast: true,
-        ..Simplify::default()
-    };
-    simplify_with(module, &options).0
-}
-
 /// Simplifies every function, and says by function what that did.
 pub fn simplify_with(module: &Module, options: &Simplify) -> (Module, IndexMap<String, Outcome>) {
     let mut out = module.clone();
@@ -302,6 +288,9 @@ pub fn applications(module: &Module, rule: &Rule) -> Vec<Module> {
             .collect();
         for term in terms {
             if let Some(changed) = applied(function, &graph, &classes, inst, &term) {
+                if changed == *function {
+                    continue;
+                }
                 let mut module = module.clone();
                 module.functions.insert(function.name.clone(), changed);
                 out.push(module);
@@ -332,11 +321,11 @@ fn applied(
                 return same(builder, function, data, operands);
             }
             let value = build(builder, graph, term, &|id| values[&of_class[&id]])?;
+            // As in saturation: what has another type is no proposal.
             if builder.ty(value) == function.ty(target) {
-                Ok(value)
-            } else {
-                same(builder, function, data, operands)
+                return Ok(value);
             }
+            same(builder, function, data, operands)
         },
     );
     changed.ok()

@@ -43,7 +43,8 @@ pub fn negation(graph: &Graph, _: Id, op: &Op, operands: &[Id]) -> Vec<Term> {
                 }
             }
         }
-        Op::Unary(UnaryOp::Abs) => {
+        // Of unsigned integers -x is another number, and |x| is x.
+        Op::Unary(UnaryOp::Abs) if signed(graph, operands[0]) => {
             for (inner, of) in graph.ops(operands[0]) {
                 if let Op::Unary(UnaryOp::Neg) = inner {
                     out.push(unary(UnaryOp::Abs, of[0]));
@@ -64,6 +65,11 @@ pub fn negation(graph: &Graph, _: Id, op: &Op, operands: &[Id]) -> Vec<Term> {
         _ => {}
     }
     out
+}
+
+fn signed(graph: &Graph, id: Id) -> bool {
+    let element = graph.ty(id).element;
+    element.is_float() || element.is_signed_integer()
 }
 
 /// `max(x, x) = x` and its like; `abs(abs(x)) = abs(x)`; rounding what is whole.

@@ -86,7 +86,10 @@ pub fn sum_of_scaled(graph: &Graph, id: Id, at: &Op, operands: &[Id]) -> Vec<Ter
     };
     let mut out = Vec::new();
     for (inner, of) in graph.ops(operands[0]) {
-        if let (Op::Binary(BinaryOp::Mul), Some(factor)) = (inner, graph.splat(of[1])) {
+        if *inner != Op::Binary(BinaryOp::Mul) {
+            continue;
+        }
+        if let Some(factor) = graph.splat(of[1]) {
             let folded = op(at.clone(), [of[0].into()]);
             out.push(binary(
                 BinaryOp::Mul,
