@@ -156,14 +156,16 @@ pub struct Graph {
     pub egraph: EGraph<Node, Facts>,
 }
 
-impl Graph {
+impl Default for Graph {
     /// An empty graph.
-    pub fn new() -> Graph {
+    fn default() -> Graph {
         Graph {
             egraph: EGraph::new(Facts::default()),
         }
     }
+}
 
+impl Graph {
     /// Adds a node that is known to be well typed.
     pub fn insert(&mut self, head: Head, children: Vec<Id>) -> Id {
         let (index, _) = self.egraph.analysis.heads.insert_full(head);

@@ -100,7 +100,7 @@ fn function_with(function: &Function, options: &Simplify) -> Option<(Function, O
 /// The e-graph of a function and the class of each of its values; `None` for operations with
 /// several results, which no rule knows.
 fn ingest(function: &Function) -> Option<(Graph, IndexMap<Value, Id>)> {
-    let mut graph = Graph::new();
+    let mut graph = Graph::default();
     let mut classes: IndexMap<Value, Id> = IndexMap::new();
     for (index, port) in function.params.iter().enumerate() {
         let head = Head::Param(index as u32, function.ty(port.value).clone());

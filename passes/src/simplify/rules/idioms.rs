@@ -321,7 +321,8 @@ pub fn layer_norm(graph: &Graph, id: Id, at: &Op, operands: &[Id]) -> Vec<Term> 
             let Some(epsilon) = graph.splat(epsilon) else {
                 continue;
             };
-            if !(epsilon > 0.0 && epsilon < 1.0) || !is_variance(graph, mean, centred, last) {
+            let usual = epsilon > 0.0 && epsilon < 1.0;
+            if !usual || !is_variance(graph, mean, centred, last) {
                 continue;
             }
             let ty = graph.ty(x);

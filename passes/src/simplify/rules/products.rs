@@ -129,10 +129,10 @@ pub fn conv_scale(graph: &Graph, _: Id, at: &Op, operands: &[Id]) -> Vec<Term> {
         }
         let weight = graph.ty(of[1]);
         let mut scales = Vec::new();
-        if let Some(value) = graph.splat(operands[1]) {
-            if weight.element == graph.ty(operands[1]).element {
-                scales.push(graph.constant_like(of[1], value));
-            }
+        if let Some(value) = graph.splat(operands[1])
+            && weight.element == graph.ty(operands[1]).element
+        {
+            scales.push(graph.constant_like(of[1], value));
         }
         for (spread, inside) in graph.ops(operands[1]) {
             if let Op::Broadcast { axes, .. } = spread {
