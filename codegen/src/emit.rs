@@ -6,7 +6,7 @@ use crate::predict::{Predicted, predict};
 use crate::program::{Place, SupOp, Target, call, panel_loader};
 use indexmap::IndexMap;
 use ipucc_chip::csr::{MUX_NEUTRAL, number};
-use ipucc_chip::{Assumptions, LogicalTile, memory};
+use ipucc_chip::{Assumptions, LogicalTile, memory, timing};
 use ipucc_machine::object::RelocationKind;
 use ipucc_machine::row;
 use ipucc_tile::cost::NoKernel;
@@ -20,6 +20,9 @@ use thiserror::Error;
 
 /// Section index of the supervisor program.
 const PROGRAM: u32 = 0;
+/// Bytes that a context may fetch behind its last instruction.
+const FETCH_AHEAD: u32 = timing::SUPERVISOR_FETCH_BYTES;
+
 /// Section index of the argument records.
 const RECORDS: u32 = 1;
 
@@ -591,7 +594,12 @@ impl Emitter<'_> {
                     Region::Any
                 },
                 live: (0, end),
-                tail_bytes: 0,
+                // Fetching runs ahead of the last instruction, into the next element if it is near.
+                tail_bytes: if section.kind.is_code() {
+                    FETCH_AHEAD
+                } else {
+                    0
+                },
                 kind: section.kind,
                 origin: None,
                 padding_bytes: 0,

@@ -4,8 +4,10 @@ use ipucc::model::{Options, compile};
 use ipucc_chip::Chip;
 use ipucc_runtime::file::{FileError, from_bytes, to_bytes};
 
+const MLP: &str = include_str!("../../examples/mlp.ir");
+
 fn bytes() -> Vec<u8> {
-    let module = ipucc_tensor::text::parse(include_str!("../../examples/mlp.ir")).expect("parses");
+    let module = ipucc_tensor::text::parse(MLP).expect("parses");
     let options = Options::new(Chip::first(64).expect("64 tiles"));
     let package = compile(&module, &options)
         .expect("compiles")
@@ -93,4 +95,25 @@ fn contents_that_make_no_sense_are_refused_even_with_a_right_checksum() {
     let mut package = from_bytes("good", &bytes()).expect("good");
     package.outputs[0].runs[0].host = 1 << 40;
     assert!(from_bytes("bad", &to_bytes(&package).expect("serialises")).is_err());
+}
+
+/// A context fetches behind its last instruction: no data may stand in the element that this reaches
+/// (`isa/supervisor.md` 2).
+#[test]
+fn code_keeps_the_reach_of_fetching_free_of_data() {
+    let module = ipucc_tensor::text::parse(MLP).expect("parses");
+    let options = Options::new(Chip::first(16).expect("tiles"));
+    let model = compile(&module, &options).expect("compiles");
+    let program = model.compiled.scheduled.program;
+    let problems = ipucc::backend::problems(program, &Default::default()).expect("emits");
+    let mut code = 0;
+    for tile in &problems.problems {
+        for request in &tile.problem.requests {
+            if request.kind.is_code() {
+                assert!(request.tail_bytes >= 64, "{}", request.name);
+                code += 1;
+            }
+        }
+    }
+    assert!(code > 16, "{code}");
 }
