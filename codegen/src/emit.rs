@@ -13,7 +13,7 @@ use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::Kernel;
 use ipucc_tile::schedule::{Absence, AbstainMode, Scheduled};
 use ipucc_tile::sram::{Kind, Problem, Region, Request};
-use ipucc_tile::{Call, MemoryClass, Role, Step, Value};
+use ipucc_tile::{Call, MemoryClass, Padding, Role, Step, Value, ValueData};
 use rayon::prelude::*;
 use std::sync::Arc;
 use thiserror::Error;
@@ -204,6 +204,8 @@ fn lives(scheduled: &Scheduled) -> Vec<(u32, u32)> {
         .values()
         .map(|data| match data.role {
             Role::Temporary => (u32::MAX, 0),
+            // The host writes elements only: zeros around them must outlive every run.
+            Role::Input(_) if data.padding == Padding::Zero && is_padded(data) => (0, end),
             Role::Input(_) => (0, 1),
             Role::Output(_) => (end - 1, end),
             Role::Weight(_) => (0, end),
@@ -236,6 +238,17 @@ fn lives(scheduled: &Scheduled) -> Vec<(u32, u32)> {
         }
     }
     lives
+}
+
+/// True if a shard has bytes that hold no element.
+fn is_padded(data: &ValueData) -> bool {
+    data.shards()
+        .filter(|shard| !shard.is_empty())
+        .any(|shard| {
+            let extents = shard.extents();
+            let elements: u32 = extents.iter().product();
+            data.shard_bytes(&extents) != elements * data.element.bytes()
+        })
 }
 
 /// True if two operands are the same buffer, so that they cannot stand in different elements.
