@@ -172,8 +172,8 @@ fn test_models_compute_what_the_tensor_interpreter_computes() {
     }
     println!("{right} right");
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // The perceptron and the digits have plans everywhere, the encoder on more than one tile.
-    assert!(right >= 11, "{right}");
+    // All but the convolution have plans on every number of tiles.
+    assert!(right >= 44, "{right}");
 }
 
 /// Every run of words matters: without one of them the verifier finds a byte that nothing wrote.

@@ -58,7 +58,10 @@ pub enum Kernel {
 impl Kernel {
     /// How many of the call's operands are results: the last ones.
     pub const fn results(&self) -> usize {
-        1
+        match self {
+            Kernel::TopK(_) => 2,
+            _ => 1,
+        }
     }
 }
 
