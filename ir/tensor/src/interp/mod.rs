@@ -5,6 +5,7 @@
 
 mod bound;
 mod ops;
+mod scalar;
 mod tensor;
 mod window;
 

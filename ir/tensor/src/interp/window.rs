@@ -1,6 +1,7 @@
 //! What convolutions, pools, attention, scatter, running sums and quantization compute.
 
-use super::ops::{binary_f32, flatten, for_each_index};
+use super::ops::{flatten, for_each_index};
+use super::scalar::binary_f32;
 use super::tensor::Tensor;
 use crate::op::{BinaryOp, Coordinates, PoolKind, ResizeMode, ScatterKind, Window};
 use crate::ty::TensorType;

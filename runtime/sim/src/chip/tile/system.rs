@@ -1,0 +1,307 @@
+//! What the supervisor alone does: CSRs, weights, launches, barriers and credit.
+
+use super::super::log::SelectEvent;
+use super::{Env, Producer, Status, Tile, WORKERS};
+use crate::fault::{Cause, ContextId, Failure};
+use crate::memory::{FetchWindow, TileMemory};
+use crate::worker::{self, StopReason};
+use ipucc_chip::exception::Exception;
+use ipucc_chip::{Assumptions, csr, memory};
+use ipucc_machine::{Inst, Op};
+
+impl Tile {
+    /// Instructions that are neither common nor exchange.
+    pub(super) fn system(
+        &mut self,
+        inst: &Inst,
+        mem: &mut TileMemory<'_>,
+        before: u64,
+        env: Env<'_>,
+    ) -> Result<(), Box<Failure>> {
+        let a = env.assumptions;
+        let issue = self.now;
+        let [op0, op1, op2, ..] = inst.operands;
+        let mut cost = a.sup_issue;
+        match inst.op {
+            Op::GetMmmnZi => {
+                let number = op1 as u16;
+                if csr::in_supervisor(number).is_none() || matches!(number, 0x60 | 0x61) {
+                    let detail = format!("CSR {number:#x} does not exist in the supervisor");
+                    return Err(self.exception(Some(inst), Exception::InvalidOperand, &detail));
+                }
+                let value = match number {
+                    csr::number::PC => self.pc,
+                    csr::number::ANS_DCOUNT => self.credits.iter().map(|c| c.1).sum(),
+                    csr::number::TILE_ID => self.id.physical().0 as u32,
+                    _ => self.csr[number as usize],
+                };
+                if op0 < 12 {
+                    self.mrf[op0 as usize] = value;
+                    self.producers[op0 as usize] = Some(Producer { issue, get: true });
+                }
+            }
+            Op::PutMmmnZi => {
+                cost = self.put(inst, issue, a)?;
+            }
+            Op::Ld64putcsMmmnZi | Op::Ld128putcsMmmnZi => {
+                self.load_weights(inst, mem)?;
+                cost = a.sup_putcs;
+                self.weights_ready = issue + u64::from(a.sup_putcs + a.sup_cwei_ready);
+            }
+            Op::RunMmmnZi | Op::RunallMmmnZi => {
+                cost = a.sup_launch;
+                let entry = self.mrf[op0 as usize & 15];
+                let base = self.mrf[op1 as usize & 15];
+                let aligned = entry & 3 == 0 && base & 3 == 0;
+                let executable = (memory::BASE..memory::EXECUTABLE_END).contains(&entry);
+                if !aligned || !executable {
+                    let detail = format!("entry {entry:#x}, vertex base {base:#x}");
+                    return Err(self.exception(Some(inst), Exception::InvalidOperand, &detail));
+                }
+                let busy = |w: usize| self.slot_free[w] > issue;
+                let all = inst.op == Op::RunallMmmnZi;
+                if all && (0..WORKERS).any(busy) {
+                    let detail = "a worker is still active; join with `sync 2` first";
+                    return Err(self.exception(Some(inst), Exception::InvalidInstruction, detail));
+                }
+                self.launched = issue;
+                if env.record_launches {
+                    self.launches.push([0; WORKERS]);
+                }
+                if all {
+                    for w in 0..WORKERS {
+                        let vertex = base.wrapping_add(4 * op2 * w as u32);
+                        self.launch(w, entry, vertex, mem, issue, env)?;
+                    }
+                } else {
+                    let Some(w) = (0..WORKERS).find(|&w| !busy(w)) else {
+                        let cause = Cause::Model("run with no free worker (sup_run_full)".into());
+                        return Err(self.fail(Some(inst), cause));
+                    };
+                    let vertex = base.wrapping_add(4 * op2).wrapping_add(memory::BASE);
+                    self.launch(w, entry, vertex, mem, issue, env)?;
+                }
+            }
+            Op::SansMmmnZi => {
+                cost = a.sup_sans;
+                let total: u64 = self.credits.iter().map(|c| c.1 as u64).sum();
+                let added = op0 as u64 + 1;
+                if total + added > a.sup_ans_limit as u64 {
+                    let detail = "credit above the limit (sup_ans_limit)";
+                    return Err(self.fail(Some(inst), Cause::Model(detail.into())));
+                }
+                self.credits.push_back((issue, added as u32));
+            }
+            Op::SyncMmmnZi => return self.sync(inst, before, env),
+            Op::TrapMmmnZi => {
+                let exception = if op0 & 1 == 0 {
+                    Exception::Trap0
+                } else {
+                    Exception::Trap1
+                };
+                return Err(self.exception(Some(inst), exception, "trap instruction"));
+            }
+            _ => {
+                let detail = "not a supervisor instruction";
+                return Err(self.exception(Some(inst), Exception::InvalidInstruction, detail));
+            }
+        }
+        self.pc += 4;
+        self.now = issue + u64::from(cost);
+        self.breakdown.supervisor += self.now - before;
+        Ok(())
+    }
+
+    fn put(&mut self, inst: &Inst, issue: u64, a: &Assumptions) -> Result<u32, Box<Failure>> {
+        let number = inst.operands[1] as u16;
+        let value = self.mrf[inst.operands[0] as usize & 15];
+        let Some(known) = csr::in_supervisor(number) else {
+            let detail = format!("CSR {number:#x} does not exist in the supervisor");
+            return Err(self.exception(Some(inst), Exception::InvalidOperand, &detail));
+        };
+        match number {
+            csr::number::CR => {
+                if value & 4 != 0 {
+                    self.shared.clear_weights();
+                }
+            }
+            csr::number::PC | csr::number::ANS_DCOUNT | csr::number::TILE_ID => {}
+            csr::number::INCOMING_MUX => {
+                if self.log.is_empty() {
+                    self.mux = value as u16;
+                } else {
+                    let event = SelectEvent {
+                        at: issue,
+                        source: value as u16,
+                        pair: false,
+                    };
+                    self.log.selects.push(event);
+                }
+                self.csr[number as usize] = value & known.writable;
+            }
+            _ => self.csr[number as usize] = value & known.writable,
+        }
+        Ok(if csr::EXCHANGE.contains(&number) {
+            a.sup_put_exch
+        } else {
+            a.sup_put
+        })
+    }
+
+    fn load_weights(&mut self, inst: &Inst, mem: &TileMemory<'_>) -> Result<(), Box<Failure>> {
+        let wide = inst.op == Op::Ld128putcsMmmnZi;
+        let index = inst.operands[0];
+        let bytes = if wide { 16 } else { 8 };
+        let address = self.csr[csr::number::CCCSLOAD as usize];
+        let bad = |this: &Tile, exception, detail: String| {
+            Err(this.exception(Some(inst), exception, &detail))
+        };
+        if index >= csr::WEIGHTS || wide && index & 1 != 0 {
+            return bad(
+                self,
+                Exception::InvalidOperand,
+                format!("weight register {index}"),
+            );
+        }
+        let region = !wide || address >= memory::INTERLEAVED_BASE;
+        if !memory::is_populated(address, bytes) || address & (bytes - 1) != 0 || !region {
+            return bad(
+                self,
+                Exception::InvalidAddress,
+                format!("$CCCSLOAD is {address:#x}"),
+            );
+        }
+        if FetchWindow::supervisor(self.pc).clashes(address) {
+            return bad(
+                self,
+                Exception::Conflict,
+                format!("weights at {address:#x} beside code"),
+            );
+        }
+        for part in 0..bytes / 8 {
+            let [low, high] = mem.pair(address + 8 * part);
+            let value = u64::from(low) | u64::from(high) << 32;
+            self.shared.set_weight((index + part) as usize, value);
+        }
+        self.csr[csr::number::CCCSLOAD as usize] = address + bytes;
+        Ok(())
+    }
+
+    fn launch(
+        &mut self,
+        w: usize,
+        entry: u32,
+        vertex: u32,
+        mem: &mut TileMemory<'_>,
+        issue: u64,
+        env: Env<'_>,
+    ) -> Result<(), Box<Failure>> {
+        let a = env.assumptions;
+        let fp = [
+            csr::number::FP_ICTL,
+            csr::number::FP_INFMT,
+            csr::number::FP_ISCL,
+        ]
+        .map(|number| self.csr[number as usize]);
+        let worker_base = self.csr[csr::WORKER_BASES as usize + w];
+        let (turns, cycles) = worker::misaligned_entry(entry, mem, env.model);
+        let worker = &mut self.workers[w];
+        worker.launch(entry, vertex, worker_base, fp);
+        // First cycle of its slot at or after the launch time (`sup_start`, `sup_slot_map`).
+        let mut start = issue + u64::from(a.sup_launch);
+        while start % WORKERS as u64 != w as u64 {
+            start += 1;
+        }
+        start += 6 * u64::from(turns) + u64::from(cycles);
+        let turns = env.limit.saturating_sub(start) / 6 + 1;
+        let stop = worker::run(
+            worker,
+            &mut self.shared,
+            mem,
+            &mut self.cache,
+            env.model,
+            start,
+            turns,
+        );
+        self.worker_turns += stop.turns;
+        if let Some(launch) = self.launches.last_mut() {
+            launch[w] = stop.turns;
+        }
+        match stop.reason {
+            StopReason::Exited { .. } => {
+                let exit = start + stop.cycles - 6;
+                self.last_exit = self.last_exit.max(exit);
+                self.slot_free[w] = exit + u64::from(a.sup_slot_return);
+                Ok(())
+            }
+            StopReason::Limit => Err(self.fail(None, Cause::Limit(env.limit))),
+            StopReason::Exception(info) => {
+                let detail = match info.detail {
+                    Some(detail) => format!("about {detail:#x}"),
+                    None => "raised by the instruction".into(),
+                };
+                let words = [info.pc, info.pc + 4].map(|at| mem.word(at).unwrap_or(0));
+                let group = ipucc_machine::Group::decode(&words, ipucc_machine::Context::Worker);
+                Err(Box::new(Failure {
+                    tile: Some(self.id),
+                    context: ContextId::Worker(w as u8),
+                    pc: info.pc,
+                    instruction: group
+                        .map(|(group, _)| group.to_string())
+                        .unwrap_or_default(),
+                    cycle: info.cycle,
+                    cause: Cause::Exception {
+                        exception: info.exception,
+                        detail,
+                    },
+                }))
+            }
+        }
+    }
+
+    fn sync(&mut self, inst: &Inst, before: u64, env: Env<'_>) -> Result<(), Box<Failure>> {
+        let a = env.assumptions;
+        let issue = self.now;
+        let zone = inst.operands[0];
+        let credit: u32 = self.credits.iter().map(|c| c.1).sum();
+        self.pc += 4;
+        self.breakdown.supervisor += issue - before;
+        match zone {
+            0 if self.csr[csr::number::INCOMING_DCOUNT as usize] == 0 => {
+                self.now = issue + u64::from(a.sup_sync);
+                self.breakdown.supervisor += u64::from(a.sup_sync);
+            }
+            1 if credit == 0 => {
+                self.now = issue + u64::from(a.sup_sync);
+                self.breakdown.supervisor += u64::from(a.sup_sync);
+            }
+            1 => self.status = Status::Credit { since: issue },
+            2 => {
+                let joined = self.last_exit + u64::from(a.sup_join);
+                self.now = (issue + u64::from(a.sup_sync)).max(joined);
+                if self.last_exit > 0 && self.launched > 0 && joined > issue {
+                    self.breakdown.compute += self.now - self.launched;
+                    let counted = issue - self.launched;
+                    self.breakdown.supervisor = self.breakdown.supervisor.saturating_sub(counted);
+                } else {
+                    self.breakdown.supervisor += self.now - issue;
+                }
+                self.launched = 0;
+            }
+            3 if credit > 0 => {
+                let detail = "sync while the tile has abstention credit (sup_sync_e7)";
+                return Err(self.exception(Some(inst), Exception::ExchangeConfiguration, detail));
+            }
+            3 => self.status = Status::Barrier { zone, since: issue },
+            8..=11 => {
+                let detail = "not a sync zone (sup_sync_e7)";
+                return Err(self.exception(Some(inst), Exception::ExchangeConfiguration, detail));
+            }
+            _ => {
+                let cause = Cause::Model(format!("sync zone {zone} needs the host's side"));
+                return Err(self.fail(Some(inst), cause));
+            }
+        }
+        Ok(())
+    }
+}
