@@ -589,26 +589,8 @@ fn describe(token: &Token) -> String {
 
 /// The known operation with the smallest edit distance.
 fn nearest(word: &str) -> &'static str {
-    let distance = |other: &str| {
-        let (a, b): (Vec<char>, Vec<char>) = (word.chars().collect(), other.chars().collect());
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for i in 1..=a.len() {
-            let mut diagonal = row[0];
-            row[0] = i;
-            for j in 1..=b.len() {
-                let next = if a[i - 1] == b[j - 1] {
-                    diagonal
-                } else {
-                    1 + diagonal.min(row[j]).min(row[j - 1])
-                };
-                diagonal = row[j];
-                row[j] = next;
-            }
-        }
-        row[b.len()]
-    };
     ops::names()
         .into_iter()
-        .min_by_key(|name| distance(name))
+        .min_by_key(|name| strsim::levenshtein(word, name))
         .unwrap_or("dot")
 }
