@@ -93,6 +93,15 @@ fn a_dumped_tile_program_is_compiled_from_there() {
         from_model["simulated_cycles"]
     );
     assert_eq!(from_text["outputs"], from_model["outputs"]);
+    // What was planned is not planned again: options that come too late are refused.
+    ipucc()
+        .args(["run", &text, "--precision", "f16"])
+        .assert()
+        .code(1);
+    ipucc()
+        .args(["build", &text, "--tiles", "4"])
+        .assert()
+        .code(1);
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub fn run(args: Args) -> Outcome {
     let options = args.compile.options()?;
     let failed = |error| Failure::user(format!("{}: {error}", args.model.display()));
     let (package, plan) = if model::is_program(&args.model) {
+        args.compile.refuse_for("a tile program", false)?;
         let program = read_program(&args.model)?;
         let compiled = model::compile_program(program, &options).map_err(failed)?;
         (compiled.package, Vec::new())

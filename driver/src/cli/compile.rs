@@ -93,6 +93,27 @@ impl CompileArgs {
         })
     }
 
+    /// Refuses options that come too late for `what`, which is planned already; of a package also
+    /// those of scheduling.
+    pub fn refuse_for(&self, what: &str, package: bool) -> Outcome {
+        let given = [
+            ("--tiles", self.tiles.is_some()),
+            ("--dim", !self.dim.is_empty()),
+            ("--precision", !self.precision.is_empty()),
+            ("--accumulate", self.accumulate.is_some()),
+            ("--fp", self.fp != "exact"),
+            ("--without-rules", !self.without_rules.is_empty()),
+            ("--abstain", package && self.abstain != "per-phase"),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::user(format!(
+                "{option} cannot change {what}, which is planned already; hint: give it where the \
+                 model is compiled"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The assumptions, checked.
     pub fn assumptions(&self) -> Outcome<Assumptions> {
         super::assumptions(&self.assume)

@@ -22,6 +22,14 @@ pub struct Args {
 pub fn run(args: Args) -> Outcome {
     let mut failed = false;
     for path in &args.files {
+        if ipucc::model::is_program(path) {
+            return Err(super::Failure::user(format!(
+                "{}: tile programs have no comments to keep; hint: `ipucc opt {} \
+                 --dump-after=partition` prints them in their one layout",
+                path.display(),
+                path.display()
+            )));
+        }
         let source = read_text(path)?;
         let name = path.display().to_string();
         match text::format(&source) {

@@ -78,6 +78,7 @@ pub fn run(args: Args) -> Outcome {
                 "--check needs the model; a package holds no weights' sources",
             ));
         }
+        args.compile.refuse_for("a package", true)?;
         let package = file::read(&args.model).map_err(|error| Failure::user(error.to_string()))?;
         (package, None)
     } else if model::is_program(&args.model) {
@@ -86,6 +87,7 @@ pub fn run(args: Args) -> Outcome {
                 "--check needs the model; a tile program does not say what it was planned from",
             ));
         }
+        args.compile.refuse_for("a tile program", false)?;
         let program = read_program(&args.model)?;
         let compiled = model::compile_program(program, &options)
             .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
