@@ -2,7 +2,7 @@
 //! error of planning is told from an error of code generation.
 //!
 //! It knows nothing of time, addresses and instructions. Kernels are plain loops over the buffers
-//! of one tile ([`kernels`]); arithmetic is the tensor interpreter's where there is an operation
+//! of one tile (`kernels`); arithmetic is the tensor interpreter's where there is an operation
 //! for it. What nobody wrote is poison: bytes 0xff, which are NaN in every float type, so that a
 //! result that depends on them is seen to be wrong.
 

@@ -1,5 +1,5 @@
 //! The text form of tile programs: everything that a [`Program`](crate::Program) holds, and nothing
-//! else. [`parse`] of what [`print`] made is the same program.
+//! else. [`parse`] of what [`print()`] made is the same program.
 //!
 //! ```text
 //! tile "main" on 2 {

@@ -4,7 +4,7 @@
 //! It walks the program once and keeps, for every byte of every shard, whether it was written. What
 //! holds no element (padding) has to be written only where the value says that it is zero, or where
 //! a kernel multiplies it. Host and loader write whole buffers, zeros where there is no element.
-//! It stands on what kernels read and write ([`crate::access`]), on layouts and distributions, and
+//! It stands on what kernels read and write (`access`), on layouts and distributions, and
 //! on nothing of the planner.
 
 mod bits;
