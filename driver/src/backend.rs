@@ -1,5 +1,6 @@
 //! From a tile program to a package: schedule, emit, allocate, link.
 
+use crate::stage::{Stage, Watch};
 use indexmap::IndexMap;
 use ipucc_chip::Assumptions;
 use ipucc_codegen::{EmitError, LinkError, emit_with, link, observe};
@@ -53,7 +54,8 @@ pub struct Compiled {
     pub observations: Vec<Observation>,
 }
 
-/// Compiles a tile program. `weights` holds the row-major device data of every stored weight.
+/// Compiles a tile program. `weights` holds the row-major device data of every stored weight;
+/// `watch` is told of each stage.
 ///
 /// # Errors
 /// What stands against it; of several tiles the lowest is reported.
@@ -61,13 +63,19 @@ pub fn compile(
     program: Program,
     weights: &IndexMap<String, Vec<u8>>,
     options: &Options,
+    watch: Watch,
 ) -> Result<Compiled, BackendError> {
+    watch(Stage::Schedule);
     let scheduled = schedule_program(program, options.abstain, &options.assumptions)?;
+    watch(Stage::Emit);
     let mut emitted = emit_with(&scheduled, &options.assumptions, false)?;
+    watch(Stage::Place);
     let mut placements = place(emitted.tiles.iter().map(|tile| &tile.problem));
     if placements.is_err() {
         // Kernels that let their operands share elements are slower, but may fit.
+        watch(Stage::Emit);
         emitted = emit_with(&scheduled, &options.assumptions, true)?;
+        watch(Stage::Place);
         placements = place(emitted.tiles.iter().map(|tile| &tile.problem));
     }
     let placements = placements.map_err(|error| match error {
@@ -77,6 +85,7 @@ pub fn compile(
         }
         other => other,
     })?;
+    watch(Stage::Link);
     let package = link(
         &scheduled,
         &emitted,

@@ -6,3 +6,4 @@ pub mod host;
 pub mod model;
 pub mod npy;
 pub mod onnx;
+pub mod stage;

@@ -2,6 +2,7 @@
 
 use crate::backend::{self, Compiled};
 use crate::onnx;
+use crate::stage::{Stage, UNWATCHED, Watch};
 use indexmap::IndexMap;
 use ipucc_chip::{Assumptions, Chip, ScalarType};
 use ipucc_codegen::Catalog;
@@ -176,8 +177,14 @@ pub struct Plan {
 /// # Errors
 /// The operations that have no plan.
 pub fn plan(module: &Module, options: &Options) -> Result<Plan, String> {
+    plan_watched(module, options, UNWATCHED)
+}
+
+fn plan_watched(module: &Module, options: &Options, watch: Watch) -> Result<Plan, String> {
+    watch(Stage::Rewrite);
     let source = precision(module, &options.precision).map_err(|error| error.to_string())?;
     let module = optimize(source.clone(), &options.simplify, |_, _| {});
+    watch(Stage::Plan);
     let catalog = Catalog {
         assumptions: options.assumptions.clone(),
     };
@@ -199,23 +206,23 @@ pub fn plan(module: &Module, options: &Options) -> Result<Plan, String> {
     })
 }
 
-/// Compiles a module.
+/// Compiles a module; `watch` is told of each stage.
 ///
 /// # Errors
 /// What stands against it, in words.
-pub fn compile(module: &Module, options: &Options) -> Result<Model, String> {
+pub fn compile(module: &Module, options: &Options, watch: Watch) -> Result<Model, String> {
     let Plan {
         source,
         module,
         log,
         program,
-    } = plan(module, options)?;
+    } = plan_watched(module, options, watch)?;
     let conversions = if options.precision.is_declared() {
         Vec::new()
     } else {
         conversions(&source).map_err(|error| error.to_string())?
     };
-    let mut compiled = compile_program(program, options)?;
+    let mut compiled = compile_program(program, options, watch)?;
     compiled.package.map.tensor_text = text::print(&without_data(&module));
     Ok(Model {
         source,
@@ -253,11 +260,16 @@ pub fn is_program(path: &Path) -> bool {
         .is_some_and(|extension| extension == "tile")
 }
 
-/// Compiles a tile program.
+/// Compiles a tile program; `watch` is told of each stage.
 ///
 /// # Errors
 /// What stands against it, in words.
-pub fn compile_program(program: Program, options: &Options) -> Result<Compiled, String> {
+pub fn compile_program(
+    program: Program,
+    options: &Options,
+    watch: Watch,
+) -> Result<Compiled, String> {
+    watch(Stage::Weights);
     // Weight bytes appear here and not before: the package writer runs the weight programs.
     let programs: Vec<(&String, &ipucc_tile::WeightProgram)> = program.weights.iter().collect();
     let weights: IndexMap<String, Vec<u8>> = programs
@@ -275,7 +287,7 @@ pub fn compile_program(program: Program, options: &Options) -> Result<Compiled, 
         .collect::<Result<Vec<_>, String>>()?
         .into_iter()
         .collect();
-    backend::compile(program, &weights, &backend_options(options))
+    backend::compile(program, &weights, &backend_options(options), watch)
         .map_err(|error| error.to_string())
 }
 

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use ipucc::host;
 use ipucc::model::{Options, compile_program};
+use ipucc::stage::UNWATCHED;
 use ipucc_chip::Chip;
 use ipucc_runtime::Session;
 use ipucc_tile::schedule::AbstainMode;
@@ -94,7 +95,7 @@ fn run(draft: &Draft, abstain: AbstainMode) -> (u64, Vec<Vec<u8>>) {
         abstain,
         ..Options::new(Chip::first(TILES).expect("tiles"))
     };
-    let package = compile_program(program, &options)
+    let package = compile_program(program, &options, UNWATCHED)
         .expect("compiles")
         .package;
     let inputs: IndexMap<String, _> = package

@@ -3,6 +3,7 @@
 
 use indexmap::IndexMap;
 use ipucc::model::{Options, compile};
+use ipucc::stage::UNWATCHED;
 use ipucc_chip::assumptions::AssumptionKind;
 use ipucc_chip::{Assumptions, Chip};
 use ipucc_machine::package::Package;
@@ -29,7 +30,7 @@ fn package(text: &str, tiles: u16, abstain: AbstainMode) -> Package {
         abstain,
         ..Options::new(Chip::first(tiles).expect("tiles"))
     };
-    compile(&module, &options)
+    compile(&module, &options, UNWATCHED)
         .expect("compiles")
         .compiled
         .package

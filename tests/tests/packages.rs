@@ -1,6 +1,7 @@
 //! Package files: what is altered, cut, foreign or old is refused, and nothing panics.
 
 use ipucc::model::{Options, compile};
+use ipucc::stage::UNWATCHED;
 use ipucc_chip::Chip;
 use ipucc_runtime::file::{FileError, from_bytes, to_bytes};
 
@@ -9,7 +10,7 @@ const MLP: &str = include_str!("../../examples/mlp.ir");
 fn bytes() -> Vec<u8> {
     let module = ipucc_tensor::text::parse(MLP).expect("parses");
     let options = Options::new(Chip::first(64).expect("64 tiles"));
-    let package = compile(&module, &options)
+    let package = compile(&module, &options, UNWATCHED)
         .expect("compiles")
         .compiled
         .package;
@@ -103,7 +104,7 @@ fn contents_that_make_no_sense_are_refused_even_with_a_right_checksum() {
 fn code_keeps_the_reach_of_fetching_free_of_data() {
     let module = ipucc_tensor::text::parse(MLP).expect("parses");
     let options = Options::new(Chip::first(16).expect("tiles"));
-    let model = compile(&module, &options).expect("compiles");
+    let model = compile(&module, &options, UNWATCHED).expect("compiles");
     let program = model.compiled.scheduled.program;
     let problems = ipucc::backend::problems(program, &Default::default()).expect("emits");
     let mut code = 0;

@@ -3,6 +3,7 @@
 
 use indexmap::IndexMap;
 use ipucc::model::{Options, compile};
+use ipucc::stage::UNWATCHED;
 use ipucc::{check, host};
 use ipucc_chip::Chip;
 use ipucc_runtime::Session;
@@ -31,7 +32,7 @@ fn judge(module: &Module, tiles: u16, seed: u64) -> Fate {
         observe: true,
         ..Options::new(Chip::first(tiles).expect("tiles"))
     };
-    let model = match compile(module, &options) {
+    let model = match compile(module, &options, UNWATCHED) {
         Ok(model) => model,
         Err(reason) => return Fate::Refused(reason),
     };

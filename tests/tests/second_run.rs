@@ -4,6 +4,7 @@
 use indexmap::IndexMap;
 use ipucc::host;
 use ipucc::model::{Options, compile};
+use ipucc::stage::UNWATCHED;
 use ipucc_chip::Chip;
 use ipucc_runtime::Session;
 use ipucc_tensor::text;
@@ -11,7 +12,7 @@ use tests::random_graph::{Operations, random_graph};
 
 fn runs_twice(module: &ipucc_tensor::Module, tiles: u16, seed: u64) -> Option<bool> {
     let options = Options::new(Chip::first(tiles).expect("tiles"));
-    let package = compile(module, &options).ok()?.compiled.package;
+    let package = compile(module, &options, UNWATCHED).ok()?.compiled.package;
     let inputs: IndexMap<String, _> = package
         .inputs
         .iter()

@@ -2,6 +2,7 @@
 //! same package.
 
 use ipucc::model::{Options, compile, compile_program};
+use ipucc::stage::UNWATCHED;
 use ipucc_chip::Chip;
 use ipucc_tile::{Program, text};
 use tests::random_graph::{Operations, random_graph};
@@ -25,7 +26,7 @@ fn same(a: &Program, b: &Program) -> bool {
 
 fn round_trip(module: &ipucc_tensor::Module, tiles: u16) -> bool {
     let options = Options::new(Chip::first(tiles).expect("tiles"));
-    let Ok(model) = compile(module, &options) else {
+    let Ok(model) = compile(module, &options, UNWATCHED) else {
         return false;
     };
     let program = &model.compiled.scheduled.program;
@@ -36,7 +37,7 @@ fn round_trip(module: &ipucc_tensor::Module, tiles: u16) -> bool {
     });
     assert!(same(program, &parsed), "{printed}");
     assert_eq!(text::print(&parsed), printed);
-    let again = compile_program(parsed, &options).expect("compiles");
+    let again = compile_program(parsed, &options, UNWATCHED).expect("compiles");
     let (mut a, b) = (model.compiled.package, again.package);
     // The tensor program's text is all that a tile program does not know.
     a.map.tensor_text.clear();

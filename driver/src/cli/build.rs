@@ -1,7 +1,7 @@
 //! `ipucc build`, also `ipucc MODEL`: compile a model to a package file.
 
 use super::compile::{CompileArgs, conversions_text, read_model, read_program};
-use super::{Failure, Outcome, print};
+use super::{Failure, Outcome, print, progress};
 use clap::Args as ClapArgs;
 use ipucc::model;
 use ipucc_runtime::file;
@@ -18,6 +18,9 @@ pub struct Args {
     /// Print which plan was taken for each operation, and the second best.
     #[arg(long)]
     explain_plan: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    quiet: bool,
     #[command(flatten)]
     compile: CompileArgs,
 }
@@ -29,11 +32,15 @@ pub fn run(args: Args) -> Outcome {
     let (package, plan) = if model::is_program(&args.model) {
         args.compile.refuse_for("a tile program", false)?;
         let program = read_program(&args.model)?;
-        let compiled = model::compile_program(program, &options).map_err(failed)?;
+        let compiled = progress::compile(args.quiet, |watch| {
+            model::compile_program(program, &options, watch)
+        })
+        .map_err(failed)?;
         (compiled.package, Vec::new())
     } else {
         let module = read_model(&args.model, &args.compile)?;
-        let model = model::compile(&module, &options).map_err(failed)?;
+        let model = progress::compile(args.quiet, |watch| model::compile(&module, &options, watch))
+            .map_err(failed)?;
         print(conversions_text(&model.conversions))?;
         (model.compiled.package, model.plan)
     };

@@ -14,6 +14,7 @@ mod fmt;
 mod listing;
 mod ops;
 mod opt;
+mod progress;
 mod rows;
 mod run;
 mod sim;

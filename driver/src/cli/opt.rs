@@ -3,6 +3,7 @@
 use super::compile::{CompileArgs, read_model, read_program};
 use super::{Failure, Outcome, print, write_file};
 use clap::Args as ClapArgs;
+use ipucc::stage::UNWATCHED;
 use ipucc::{dump, model};
 use ipucc_passes::{PASSES, precision};
 use ipucc_tensor::text;
@@ -143,7 +144,7 @@ fn behind_the_planner(
     if !["schedule", "abstain", "sram"].into_iter().any(wanted) {
         return Ok(out);
     }
-    let compiled = model::compile_program(program.clone(), options).map_err(failed)?;
+    let compiled = model::compile_program(program.clone(), options, UNWATCHED).map_err(failed)?;
     let scheduled = &compiled.scheduled;
     if wanted("schedule") {
         out.push_str("// after schedule\n");
@@ -163,13 +164,15 @@ fn behind_the_planner(
             abstain: other,
             ..options.clone()
         };
-        out.push_str(&match model::compile_program(program, &options) {
-            Ok(compiled) => format!(
-                "  the other mode: {} cycles predicted\n",
-                compiled.package.predicted.cycles
-            ),
-            Err(error) => format!("  the other mode: {error}\n"),
-        });
+        out.push_str(
+            &match model::compile_program(program, &options, UNWATCHED) {
+                Ok(compiled) => format!(
+                    "  the other mode: {} cycles predicted\n",
+                    compiled.package.predicted.cycles
+                ),
+                Err(error) => format!("  the other mode: {error}\n"),
+            },
+        );
         let overlap = options.assumptions.sup_ans_overlap;
         out.push_str(&format!(
             "  advance rests on the assumption sup_ans_overlap ({})\n",

@@ -3,10 +3,9 @@
 use super::compile::{
     CompileArgs, conversions_json, conversions_text, pair, read_model, read_program,
 };
-use super::{Failure, Outcome, print, read};
+use super::{Failure, Outcome, print, progress, read};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;
-use indicatif::{ProgressBar, ProgressStyle};
 use ipucc::check::{self, Verdict};
 use ipucc::host::{floats, preview, random};
 use ipucc::model;
@@ -66,6 +65,7 @@ fn read_array(path: &str) -> Outcome<HostTensor> {
 pub fn run(args: Args) -> Outcome {
     let mut options = args.compile.options()?;
     options.observe = args.check;
+    let quiet = args.quiet;
     let started = Instant::now();
     let is_package = args
         .model
@@ -89,12 +89,14 @@ pub fn run(args: Args) -> Outcome {
         }
         args.compile.refuse_for("a tile program", false)?;
         let program = read_program(&args.model)?;
-        let compiled = model::compile_program(program, &options)
-            .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
+        let compiled = progress::compile(quiet, |watch| {
+            model::compile_program(program, &options, watch)
+        })
+        .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
         (compiled.package, None)
     } else {
         let module = read_model(&args.model, &args.compile)?;
-        let model = model::compile(&module, &options)
+        let model = progress::compile(quiet, |watch| model::compile(&module, &options, watch))
             .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
         let judge = args.check.then_some(Judge {
             source: model.source,
@@ -386,7 +388,10 @@ impl Runner<'_> {
             )));
         }
         let mut summary = Summary::default();
-        let outputs = self.execute(&inputs, &mut summary)?;
+        let bar = progress::work("simulating", self.args.quiet);
+        let outputs = self.execute(&inputs, &mut summary);
+        bar.finish_and_clear();
+        let outputs = outputs?;
         for (name, tensor) in &outputs {
             let mut entry = json!({
                 "name": name, "shape": tensor.shape, "type": tensor.element.to_string(),
@@ -448,13 +453,7 @@ impl Runner<'_> {
             Some(path) => Some(read_array(&path.display().to_string())?),
             None => None,
         };
-        let bar = if self.args.quiet || self.args.json {
-            ProgressBar::hidden()
-        } else {
-            let style = ProgressStyle::with_template("{bar:40} {pos}/{len} rows")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::new(rows as u64).with_style(style)
-        };
+        let bar = progress::rows(rows, self.args.quiet);
         let mut summary = Summary::default();
         let mut found = Vec::new();
         for row in 0..rows {

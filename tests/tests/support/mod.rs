@@ -5,6 +5,7 @@
 use half::f16;
 use indexmap::IndexMap;
 use ipucc::backend::{Options, compile};
+use ipucc::stage::UNWATCHED;
 use ipucc_chip::{Assumptions, HostType, LogicalTile, ScalarType, memory};
 use ipucc_runtime::{HostTensor, Session};
 use ipucc_tile::kernel::{Dot, Kernel};
@@ -325,7 +326,7 @@ impl Bench {
             assumptions: assumptions.clone(),
             ..Options::default()
         };
-        let compiled = compile(self.program, &self.weights, &options).expect("compiles");
+        let compiled = compile(self.program, &self.weights, &options, UNWATCHED).expect("compiles");
         let addresses = &compiled.placements[0].addresses;
         let first = addresses.len() - values.len();
         let mut free: Vec<(u32, u32)> = Vec::new();
