@@ -31,6 +31,7 @@ impl Op {
             Op::Reshape(_) => "reshape",
             Op::Transpose(_) => "transpose",
             Op::Slice { .. } => "slice",
+            Op::Windows { .. } => "windows",
             Op::Pad { .. } => "pad",
             Op::Concat(_) => "concat",
             Op::Gather { .. } => "gather",
@@ -285,6 +286,12 @@ impl Op {
                     shape: sizes.clone(),
                 })
             }
+            Op::Windows {
+                first,
+                size,
+                strides,
+                dilation,
+            } => window::windows(usize::from(*first), size, strides, dilation, &operands[0]),
             Op::Pad { low, high } => {
                 let ty = &operands[0];
                 if operands[1] != TensorType::new(ty.element, []) {

@@ -249,6 +249,18 @@ pub enum Op {
         /// Steps; may be negative, not zero.
         strides: SmallVec<[i32; 4]>,
     },
+    /// Every position of a sliding window: axis `first + i` of the result is the position along it,
+    /// the last axes are the taps. Element `p * stride + t * dilation` of the axis stands at (p, t).
+    Windows {
+        /// First of the axes along which windows slide.
+        first: u8,
+        /// Taps per axis.
+        size: Shape,
+        /// Elements from one position to the next.
+        strides: Shape,
+        /// Elements from one tap to the next.
+        dilation: Shape,
+    },
     /// Adds `low` and `high` elements of the second operand (rank 0) per axis.
     Pad {
         /// Elements before.

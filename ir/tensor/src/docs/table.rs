@@ -165,6 +165,14 @@ pub const OPERATIONS: &[Operation] = &[
         composite: false,
     },
     Operation {
+        names: &["windows"],
+        syntax: "%y = windows %x {first = n, size = [..], strides = [..], dilation = [..]} : type",
+        types: "any",
+        semantics: "Every position of a window that slides over the axes from `first` (0) on: those axes count positions, and the last axes, one for each entry of `size`, count taps. Position p and tap t of an axis show element `p * stride + t * dilation`; strides and dilations are 1 if they are not given.",
+        example: "%x: tensor<7xf32>|%y = windows %x {size = [3], strides = [2]} : tensor<3x3xf32>|tensor<3x3xf32>",
+        composite: false,
+    },
+    Operation {
         names: &["pad"],
         syntax: "%y = pad %x, %value {low = [..], high = [..]} : type",
         types: "any; the value has rank 0",

@@ -55,6 +55,37 @@ fn spatial_rank(x: &TensorType) -> Result<usize, String> {
     }
 }
 
+pub(super) fn windows(
+    first: usize,
+    size: &[u32],
+    strides: &[u32],
+    dilation: &[u32],
+    x: &TensorType,
+) -> Result<TensorType, String> {
+    if first + size.len() > x.rank() {
+        return Err(format!(
+            "windows of {} axes from axis {first} on leave {x}",
+            size.len()
+        ));
+    }
+    let window = Window {
+        strides: strides.into(),
+        low: Shape::from_elem(0, size.len()),
+        high: Shape::from_elem(0, size.len()),
+        dilation: dilation.into(),
+    };
+    check_window(&window, size.len())?;
+    let mut shape = x.shape.clone();
+    for (i, &taps) in size.iter().enumerate() {
+        shape[first + i] = slide(&window, i, x.shape[first + i], taps)?;
+    }
+    shape.extend_from_slice(size);
+    Ok(TensorType {
+        element: x.element,
+        shape,
+    })
+}
+
 pub(super) fn conv(
     window: &Window,
     groups: u32,

@@ -492,6 +492,7 @@ pub fn carried<'b>(
         | Op::Reshape(_)
         | Op::Transpose(_)
         | Op::Slice { .. }
+        | Op::Windows { .. }
         | Op::Reverse(_) => super::eval_op(op, &[&as_tensor(0)], &f32_result).to_floats(),
         Op::Concat(_) => {
             let parts: Vec<Tensor> = (0..operands.len()).map(as_tensor).collect();

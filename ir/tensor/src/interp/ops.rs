@@ -63,6 +63,14 @@ pub fn eval_op(op: &Op, operands: &[&Tensor], ty: &TensorType) -> Tensor {
             at.map(|(&i, (&start, &stride))| (start as i64 + i as i64 * stride as i64) as u32)
                 .collect()
         }),
+        Op::Windows {
+            first,
+            size,
+            strides,
+            dilation,
+        } => gather_elements(operands[0], ty, |index| {
+            windows_index(*first, size, strides, dilation, index)
+        }),
         Op::Pad { low, .. } => {
             let size = ty.element.bytes() as usize;
             let mut data = operands[1].data.repeat(ty.elements());
@@ -557,4 +565,21 @@ fn along(x: &Tensor, axis: usize, ty: &TensorType, apply: impl Fn(&mut [f32]) + 
         }
     });
     Tensor::from_floats(ty.clone(), &values)
+}
+
+/// The operand's index of an index of a `windows` result.
+pub fn windows_index(
+    first: u8,
+    size: &[u32],
+    strides: &[u32],
+    dilation: &[u32],
+    index: &[u32],
+) -> Vec<u32> {
+    let rank = index.len() - size.len();
+    let mut from = index[..rank].to_vec();
+    for (i, &tap) in index[rank..].iter().enumerate() {
+        let at = &mut from[usize::from(first) + i];
+        *at = *at * strides[i] + tap * dilation[i];
+    }
+    from
 }

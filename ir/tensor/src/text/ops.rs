@@ -36,6 +36,7 @@ pub fn names() -> Vec<&'static str> {
         "reshape",
         "transpose",
         "slice",
+        "windows",
         "pad",
         "concat",
         "gather",
@@ -202,6 +203,25 @@ pub fn build(
                 starts,
                 sizes: ty.shape.clone(),
                 strides: strides.iter().map(narrow).collect::<Result<_, String>>()?,
+            }
+        }
+        "windows" => {
+            let size = unsigned("size")?;
+            let ones = |key: &str| match attributes.contains_key(key) {
+                true => unsigned(key),
+                false => Ok(smallvec::SmallVec::from_elem(1, size.len())),
+            };
+            Op::Windows {
+                first: match attributes.get("first") {
+                    None => 0,
+                    Some(Attribute::Number(text)) => text
+                        .parse()
+                        .map_err(|_| format!("axis `{text}` is not a small number"))?,
+                    Some(_) => return Err("`first` must be a number".into()),
+                },
+                strides: ones("strides")?,
+                dilation: ones("dilation")?,
+                size,
             }
         }
         "pad" => Op::Pad {
@@ -375,6 +395,17 @@ pub fn attributes(op: &Op) -> String {
         } => {
             format!("starts = {}, strides = {}", list(starts), list(strides))
         }
+        Op::Windows {
+            first,
+            size,
+            strides,
+            dilation,
+        } => format!(
+            "first = {first}, size = {}, strides = {}, dilation = {}",
+            list(size),
+            list(strides),
+            list(dilation)
+        ),
         Op::Pad { low, high } => format!("low = {}, high = {}", list(low), list(high)),
         Op::Concat(axis) | Op::Softmax(axis) => format!("axis = {axis}"),
         Op::Gather { axis } | Op::Iota { axis, .. } => format!("axis = {axis}"),
