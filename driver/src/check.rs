@@ -175,7 +175,7 @@ impl<'m> Walk<'m> {
             self.bounds.get(operand)
         });
         for (own, more) in bound.iter_mut().zip(carried) {
-            *own = (*own * *own + more * more).sqrt();
+            *own = own.hypot(more);
         }
         Ok(vec![(result, value, bound)])
     }

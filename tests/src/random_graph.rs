@@ -3,8 +3,8 @@
 
 use ipucc_chip::ScalarType;
 use ipucc_tensor::{
-    Axes, BinaryOp, Builder, CompareOp, Module, Op, ReduceKind, Shape, TensorType, UnaryOp, Value,
-    Weight, WeightSource,
+    Axes, BinaryOp, Builder, CompareOp, Coordinates, Module, Op, PoolKind, ReduceKind, ResizeMode,
+    ScatterKind, Shape, TensorType, TypeError, UnaryOp, Value, Weight, WeightSource, Window,
 };
 
 /// A stream of numbers from a seed (splitmix64).
@@ -37,8 +37,10 @@ impl Random {
 pub enum Operations {
     /// What has a plan and a kernel in every form that is drawn here.
     Planned,
-    /// Everything that this generator knows.
+    /// Reductions, concatenation, padding, comparisons too.
     All,
+    /// Windows, resizes, lookups, updates, scans, quantization too.
+    Wide,
 }
 
 /// Extents that cross the granules of vectors, panels and grids.
@@ -127,6 +129,7 @@ impl Graph {
         let kinds = match operations {
             Operations::Planned => 11,
             Operations::All => 16,
+            Operations::Wide => 26,
         };
         let x = self.read();
         let shape = self.shape(x);
@@ -263,6 +266,11 @@ impl Graph {
                 let high = (0..rank).map(|_| self.random.below(3) as u32).collect();
                 self.builder.op(Op::Pad { low, high }, &[x, zero])
             }
+            16..=20 => {
+                let image = self.image(x)?;
+                self.windowed(image)
+            }
+            21..=25 => self.varied(x),
             _ => {
                 let zero = self.builder.scalar(0.0, self.element).ok()?;
                 let negative = self.builder.compare(CompareOp::Lt, x, zero).ok()?;
@@ -272,11 +280,216 @@ impl Graph {
             }
         };
         let value = value.ok()?;
-        if elements(&self.shape(value)) > MOST_ELEMENTS {
+        let shape = self.shape(value);
+        // Empty values are cases of their own, not of this generator.
+        if !(1..=MOST_ELEMENTS).contains(&elements(&shape)) || shape.len() > 6 {
             return None;
         }
         self.values.push((value, 0));
         Some(())
+    }
+
+    /// The value as an image: `[n, c, spatial..]` with one to three spatial axes.
+    fn image(&mut self, x: Value) -> Option<Value> {
+        let total = elements(&self.shape(x)) as u32;
+        let spatial = 1 + self.random.below(3);
+        let mut left = total;
+        let mut shape = Shape::new();
+        for _ in 0..spatial + 1 {
+            let divisors: Vec<u32> = (1..=12).filter(|&d| left.is_multiple_of(d)).collect();
+            let extent = self.random.pick(&divisors);
+            shape.push(extent);
+            left /= extent;
+        }
+        // What is left over are the channels.
+        shape.insert(1, left);
+        self.builder.op(Op::Reshape(shape), &[x]).ok()
+    }
+
+    fn window(&mut self, spatial: usize) -> Window {
+        let mut draw = |from: usize, count: usize| -> Shape {
+            let mut one = || (from + self.random.below(count)) as u32;
+            (0..spatial).map(|_| one()).collect()
+        };
+        Window {
+            strides: draw(1, 3),
+            low: draw(0, 2),
+            high: draw(0, 2),
+            dilation: draw(1, 2),
+        }
+    }
+
+    /// An operation whose window slides over an image, or one that scales it.
+    fn windowed(&mut self, x: Value) -> Result<Value, TypeError> {
+        let shape = self.shape(x);
+        let (channels, spatial) = (shape[1], shape.len() - 2);
+        let window = self.window(spatial);
+        let size: Shape = (0..spatial)
+            .map(|_| 1 + self.random.below(3) as u32)
+            .collect();
+        let divisors: Vec<u32> = [1, 1, 2, 3, 4, channels]
+            .into_iter()
+            .filter(|&d| channels.is_multiple_of(d))
+            .collect();
+        let groups = self.random.pick(&divisors);
+        let outputs = 1 + self.random.below(6) as u32;
+        match self.random.below(4) {
+            0 => {
+                let outputs = if groups == channels {
+                    groups
+                } else {
+                    groups * outputs
+                };
+                let mut weights = Shape::from_slice(&[outputs, channels / groups]);
+                weights.extend_from_slice(&size);
+                let w = self.weight(&weights, 0.4);
+                let op = Op::Conv {
+                    window,
+                    groups,
+                    accumulate: ScalarType::F32,
+                    result: self.element,
+                };
+                self.builder.op(op, &[x, w])
+            }
+            1 => {
+                let mut weights = Shape::from_slice(&[channels, outputs]);
+                weights.extend_from_slice(&size);
+                let w = self.weight(&weights, 0.4);
+                let op = Op::ConvTranspose {
+                    window,
+                    output_padding: Shape::from_elem(0, spatial),
+                    groups,
+                    result: self.element,
+                };
+                self.builder.op(op, &[x, w])
+            }
+            2 => {
+                let kind = self.random.pick(&[
+                    PoolKind::Max,
+                    PoolKind::Average,
+                    PoolKind::AverageWithPadding,
+                ]);
+                // A window in the padding alone has no mean.
+                let window = match kind {
+                    PoolKind::AverageWithPadding => window,
+                    _ => Window {
+                        low: window
+                            .low
+                            .iter()
+                            .zip(&size)
+                            .map(|(&l, &s)| l.min(s / 2))
+                            .collect(),
+                        high: window.high.iter().map(|_| 0).collect(),
+                        dilation: window.dilation.iter().map(|_| 1).collect(),
+                        ..window
+                    },
+                };
+                self.builder.op(Op::Pool { kind, size, window }, &[x])
+            }
+            _ => {
+                let mut to = shape;
+                for extent in &mut to[2..] {
+                    *extent = 1 + self.random.below(10) as u32;
+                }
+                let resize = Op::Resize {
+                    shape: to,
+                    mode: self.random.pick(&[
+                        ResizeMode::Linear,
+                        ResizeMode::NearestPreferFloor,
+                        ResizeMode::NearestPreferCeil,
+                        ResizeMode::NearestFloor,
+                    ]),
+                    coordinates: self.random.pick(&[
+                        Coordinates::HalfPixel,
+                        Coordinates::AlignCorners,
+                        Coordinates::Asymmetric,
+                    ]),
+                };
+                self.builder.op(resize, &[x])
+            }
+        }
+    }
+
+    /// Operations that need no particular shape.
+    fn varied(&mut self, x: Value) -> Result<Value, TypeError> {
+        let shape = self.shape(x);
+        let rank = shape.len();
+        let axis = self.random.below(rank);
+        let count = 1 + self.random.below(6) as u32;
+        match self.random.below(7) {
+            0 => self
+                .builder
+                .op(Op::Reverse(Axes::from_elem(axis as u8, 1)), &[x]),
+            1 => self.builder.op(
+                Op::CumSum {
+                    axis: axis as u8,
+                    exclusive: self.random.below(2) == 0,
+                    reverse: self.random.below(2) == 0,
+                },
+                &[x],
+            ),
+            2 => {
+                // Of an input: where a computed value is largest, rounding decides.
+                let x = self.builder.function().params[0].value;
+                let shape = self.shape(x);
+                if shape.is_empty() || self.builder.ty(x).element != self.element {
+                    return self
+                        .builder
+                        .op(Op::Reverse(Axes::from_elem(axis as u8, 1)), &[x]);
+                }
+                let axis = axis % shape.len();
+                let most = Op::ArgReduce {
+                    largest: self.random.below(2) == 0,
+                    axis: axis as u8,
+                    keep: true,
+                };
+                let at = self.builder.op(most, &[x])?;
+                // Positions as indices into the value itself.
+                let flat = Op::Reshape(Shape::from_slice(&[elements(&self.shape(at)) as u32]));
+                let at = self.builder.op(flat, &[at])?;
+                self.builder.op(Op::Gather { axis: axis as u8 }, &[x, at])
+            }
+            3 | 4 => {
+                let name = format!("i{}", self.builder.function().params.len());
+                let ty = TensorType::new(ScalarType::I32, [count]);
+                let indices = self.builder.param(name, ty);
+                if self.random.below(2) == 0 {
+                    return self
+                        .builder
+                        .op(Op::Gather { axis: axis as u8 }, &[x, indices]);
+                }
+                let mut updates = shape.clone();
+                updates[axis] = count;
+                let updates = self.weight(&updates, 1.0);
+                let kind = self.random.pick(&[ScatterKind::Update, ScatterKind::Add]);
+                let op = Op::Scatter {
+                    axis: axis as u8,
+                    kind,
+                };
+                self.builder.op(op, &[x, indices, updates])
+            }
+            5 => {
+                let to = self
+                    .random
+                    .pick(&[ScalarType::I8, ScalarType::U8, ScalarType::I16]);
+                let scale = self.builder.scalar(0.0625, self.element)?;
+                let q = self
+                    .builder
+                    .op(Op::Quantize { to, axis: None }, &[x, scale])?;
+                self.builder.op(Op::Dequantize { axis: None }, &[q, scale])
+            }
+            _ => {
+                let first = self.random.below(rank);
+                let size = Shape::from_elem(1 + self.random.below(3) as u32, 1);
+                let seen = Op::Windows {
+                    first: first as u8,
+                    size,
+                    strides: Shape::from_elem(count, 1),
+                    dilation: Shape::from_elem(1 + self.random.below(2) as u32, 1),
+                };
+                self.builder.op(seen, &[x])
+            }
+        }
     }
 
     /// A product of two activations per matrix of a batch.

@@ -5,7 +5,7 @@ mod support;
 
 use ipucc_chip::ScalarType::{self, F32, I8, I32, U8};
 use ipucc_tile::Layout;
-use ipucc_tile::kernel::{IntegerDot, Kernel, Scatter};
+use ipucc_tile::kernel::{IntegerDot, Kernel, Scatter, Words};
 use support::{Bench, Random, padded};
 
 #[test]
@@ -101,5 +101,37 @@ fn scattered_rows() {
             }
         }
         assert_eq!(found, wanted, "{scatter:?}");
+    }
+}
+
+#[test]
+fn halves_and_words() {
+    for case in 0..60u32 {
+        let count = 4 * (1 + case * case / 5);
+        let mut random = Random(u64::from(case));
+        let halves: Vec<f64> = (0..count)
+            .map(|_| f64::from(random.next() as i16))
+            .collect();
+        let words: Vec<f64> = (0..count)
+            .map(|_| f64::from(random.next() as i32))
+            .collect();
+        for narrow in [false, true] {
+            let (values, from, to) = match narrow {
+                true => (&words, I32, ScalarType::I16),
+                false => (&halves, ScalarType::I16, I32),
+            };
+            let mut bench = Bench::new();
+            let x = bench.input("x", from, &[count], Layout::row(1), values);
+            let y = bench.output(to, &[count], Layout::row(1));
+            bench.call(Kernel::Words(Words { count, narrow }), &[x, y]);
+            let wanted: Vec<f64> = values
+                .iter()
+                .map(|&value| match narrow {
+                    true => f64::from(value as i64 as i16),
+                    false => f64::from(value as i16 as u16),
+                })
+                .collect();
+            assert_eq!(bench.run().values, wanted, "{count} {narrow}");
+        }
     }
 }

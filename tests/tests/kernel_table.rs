@@ -8,7 +8,7 @@ use ipucc_tile::cost::KernelCatalog;
 use ipucc_tile::kernel::{
     Access, ArgReduce, Attention, BinaryOp, CompareOp, Copy, CopyDim, Dot, Expr, Fill, Gather,
     IntegerDot, Kernel, Lerp, LerpPoint, Map, Reduce, ReduceKind, Rows, Scan, Scatter, TopK,
-    UnaryOp, Window, WindowDim, WindowKind,
+    UnaryOp, Window, WindowDim, WindowKind, Words,
 };
 use smallvec::smallvec;
 use std::fmt::Write as _;
@@ -349,6 +349,18 @@ fn moves() -> Vec<Line> {
         }),
         line("f16 rows at odd offsets", None, 96, 63.0, |n| {
             copy(F16, 63, &[(n, 63, 64)])
+        }),
+        line("f16 to words, bit by bit", None, 4608, 1.0, |count| {
+            Kernel::Words(Words {
+                count,
+                narrow: false,
+            })
+        }),
+        line("words to f16, bit by bit", None, 4608, 1.0, |count| {
+            Kernel::Words(Words {
+                count,
+                narrow: true,
+            })
         }),
         line("gather, 4 bytes", None, 24, 192.0, move |n| {
             Kernel::Gather(gather(n))

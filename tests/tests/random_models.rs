@@ -154,3 +154,13 @@ fn what_has_no_plan_is_refused_and_never_wrong() {
         count as usize / 10,
     );
 }
+
+#[test]
+fn windows_lookups_and_updates_run_as_the_interpreter_says() {
+    let count = count();
+    run(
+        2_000_000..2_000_000 + count,
+        Operations::Wide,
+        count as usize * 8 / 10,
+    );
+}

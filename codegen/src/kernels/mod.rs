@@ -18,6 +18,7 @@ mod rows;
 mod scan;
 mod scatter;
 mod window;
+mod words;
 
 use crate::timeline::kernel_cycles;
 use ipucc_chip::{Assumptions, ScalarType, memory};
@@ -136,6 +137,7 @@ pub fn generate_with(
         Kernel::Lerp(lerp) => lerp::generate(lerp, assumptions)?,
         Kernel::IntegerDot(dot) => integer::dot(dot)?,
         Kernel::Scatter(scatter) => scatter::generate(scatter)?,
+        Kernel::Words(words) => words::generate(words)?,
     };
     let options = asm::Options {
         file: "kernel".into(),
@@ -198,6 +200,7 @@ fn plausible(kernel: &Kernel) -> bool {
                     .all(|d| small(&[d.count]) && near([d.source_bytes, d.destination_bytes]))
         }
         Kernel::Fill(fill) => small(&[fill.words]),
+        Kernel::Words(words) => small(&[words.count]),
         Kernel::Gather(g) => small(&[g.count, g.rows, g.row_bytes]),
         Kernel::Scatter(s) => small(&[s.count, s.rows, s.row_bytes]),
         Kernel::ArgReduce(a) => {

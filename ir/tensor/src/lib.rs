@@ -14,5 +14,8 @@ pub use infer::TypeError;
 pub use module::{
     Def, Function, Inst, InstData, Module, Port, Span, Value, ValueData, Weight, WeightSource,
 };
-pub use op::{Axes, BinaryOp, CompareOp, Op, PoolKind, ReduceKind, ScatterKind, UnaryOp, Window};
+pub use op::{
+    Axes, BinaryOp, CompareOp, Coordinates, Op, PoolKind, ReduceKind, ResizeMode, ScatterKind,
+    UnaryOp, Window,
+};
 pub use ty::{MAX_RANK, Shape, TensorType};

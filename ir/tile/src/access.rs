@@ -474,6 +474,24 @@ pub fn accesses(kernel: &Kernel) -> Result<Vec<Access>, KernelFault> {
                 ..Access::default()
             }]
         }
+        Kernel::Words(words) => {
+            let (half, word) = (i64::from(words.count) * 2, i64::from(words.count) * 4);
+            let (from, to) = if words.narrow {
+                (word, half)
+            } else {
+                (half, word)
+            };
+            vec![
+                Access {
+                    read: nest(&[], 0, from)?,
+                    ..Access::default()
+                },
+                Access {
+                    written: nest(&[], 0, to)?,
+                    ..Access::default()
+                },
+            ]
+        }
         Kernel::Gather(k) => {
             area([k.count, k.row_bytes])?;
             vec![

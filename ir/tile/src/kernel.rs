@@ -32,6 +32,8 @@ pub enum Kernel {
     Copy(Copy),
     /// Writes one 32-bit pattern. Operands: destination.
     Fill(Fill),
+    /// Halves to words or back. Operands: source, result.
+    Words(Words),
     /// Rows of a table selected by indices. Operands: table, indices (i32), result.
     Gather(Gather),
     /// Rows of a table replaced by indices. Operands: rows, indices (i32), table (written in part).
@@ -210,6 +212,16 @@ pub struct Fill {
     pub words: u32,
     /// The pattern.
     pub word: u32,
+}
+
+/// `result[i] = source[i]` with 16-bit halves on one side and 32-bit words on the other: words get
+/// zeros as their high half, and lose their high half.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Words {
+    /// Number of halves, a multiple of 4.
+    pub count: u32,
+    /// From words to halves instead of from halves to words.
+    pub narrow: bool,
 }
 
 /// `result[i] = table[indices[i] - first]` for rows with `first <= index < first + rows`, zero for

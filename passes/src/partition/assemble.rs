@@ -87,11 +87,11 @@ impl Planner<'_> {
     ) -> Result<(), PlanError> {
         let name = self.name_of(self.function.insts[inst].results[0]);
         let shape = self.program.values[target].shape.clone();
-        let ty = TensorType::new(ScalarType::F32, shape);
+        let ty = TensorType::new(ScalarType::I32, shape);
         let wide = self.add_value(format!("{name}.words"), &ty, place.clone(), Role::Temporary);
         if let Some(fill) = fill {
-            let value = half::f16::from_le_bytes([fill[0], fill[1]]).to_f32();
-            self.fill(wide, value.to_bits(), &name);
+            let half = i16::from_le_bytes([fill[0], fill[1]]);
+            self.fill(wide, i32::from(half) as u32, &name);
         }
         for (source, low, shape) in parts {
             let words = self.as_words(*source, &name);
@@ -100,7 +100,7 @@ impl Planner<'_> {
             let pieces = pieces.map_err(|error| self.error(inst, error.to_string()))?;
             self.push_move(words, wide, &name, pieces);
         }
-        self.convert(wide, target, &format!("{name} (from words)"));
+        self.joined_words(wide, target, &name);
         Ok(())
     }
 

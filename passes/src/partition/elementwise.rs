@@ -3,7 +3,7 @@
 use super::place::Place;
 use super::{FUSED_OPERATIONS, Home, PlanError, Planner, TensorValue};
 use indexmap::IndexMap;
-use ipucc_chip::LogicalTile;
+use ipucc_chip::{LogicalTile, ScalarType};
 use ipucc_tensor::{Inst, Op, TensorType};
 use ipucc_tile::kernel::{Access, Expr, Kernel, Map};
 use ipucc_tile::{
@@ -18,6 +18,9 @@ impl Planner<'_> {
         let Some(Home::Lazy(inst)) = self.homes.get(&value) else {
             return 0;
         };
+        if self.fixed.contains(&value) {
+            return 0;
+        }
         let data = &self.function.insts[*inst];
         let own = match &data.op {
             Op::Unary(ipucc_tensor::UnaryOp::Erf) | Op::Gelu { .. } => FUSED_OPERATIONS,
@@ -139,7 +142,15 @@ impl Planner<'_> {
         let node = match home {
             Some(Home::Lazy(inst)) => {
                 let data = self.function.insts[inst].clone();
+                let computed = self.fixed.contains(&value)
+                    && !data.operands.is_empty()
+                    && self.function.ty(value).element != ScalarType::I1;
                 match &data.op {
+                    // Stored as it stands here.
+                    op if computed && !matches!(op, Op::Broadcast { .. }) => {
+                        let input = self.bring(value, at, place.clone())?;
+                        fused.input(input, None)
+                    }
                     Op::Constant {
                         element,
                         data: bytes,
@@ -174,10 +185,12 @@ impl Planner<'_> {
                         }
                     }
                     Op::Weight(_)
+                    | Op::Iota { .. }
                     | Op::Constant { .. }
                     | Op::Reshape(_)
                     | Op::Transpose(_)
-                    | Op::Slice { .. } => {
+                    | Op::Slice { .. }
+                    | Op::Windows { .. } => {
                         let input = self.bring(value, at, place.clone())?;
                         fused.input(input, None)
                     }

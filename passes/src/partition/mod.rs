@@ -10,11 +10,13 @@ mod assemble;
 mod axis;
 mod elementwise;
 mod gather;
+mod integer;
 mod place;
 mod product;
+mod resize;
 mod rows;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use ipucc_chip::{Chip, LogicalTile, ScalarType};
 use ipucc_tensor::text::value_names;
 use ipucc_tensor::{Function, Inst, Module, Op};
@@ -99,6 +101,13 @@ pub fn partition(
             *uses.entry(operand).or_insert(0) += 1;
         }
     }
+    let mut fixed: IndexSet<TensorValue> = IndexSet::new();
+    for &inst in &function.body {
+        let data = &function.insts[inst];
+        if data.operands.iter().all(|operand| fixed.contains(operand)) {
+            fixed.extend(data.results.iter().copied());
+        }
+    }
     let mut planner = Planner {
         module,
         function,
@@ -106,6 +115,7 @@ pub fn partition(
         exchange,
         tiles: u32::from(options.chip.tiles()),
         uses,
+        fixed,
         homes: IndexMap::new(),
         program: Program {
             name: function.name.clone(),
@@ -145,6 +155,8 @@ struct Planner<'p> {
     exchange: &'p dyn ExchangeCost,
     tiles: u32,
     uses: IndexMap<TensorValue, u32>,
+    /// What weights and constants alone decide: stored where it is wanted, never computed on tiles.
+    fixed: IndexSet<TensorValue>,
     homes: IndexMap<TensorValue, Home>,
     program: Program,
     log: Vec<PlanEntry>,
@@ -175,6 +187,10 @@ impl Planner<'_> {
     fn instruction(&mut self, inst: Inst) -> Result<(), PlanError> {
         let data = self.function.insts[inst].clone();
         let result = data.results[0];
+        if self.fixed.contains(&result) {
+            self.homes.insert(result, Home::Lazy(inst));
+            return Ok(());
+        }
         match &data.op {
             Op::Unary(_)
             | Op::Binary(_)
@@ -202,7 +218,8 @@ impl Planner<'_> {
             | Op::Weight(_)
             | Op::Reshape(_)
             | Op::Transpose(_)
-            | Op::Slice { .. } => {
+            | Op::Slice { .. }
+            | Op::Windows { .. } => {
                 self.homes.insert(result, Home::Lazy(inst));
             }
             Op::Softmax(axis) if usize::from(*axis) + 1 == self.function.ty(result).rank() => {
@@ -226,6 +243,21 @@ impl Planner<'_> {
                 let value = self.along_axis(inst, usize::from(*axis))?;
                 self.homes.insert(result, Home::Tiles(value));
             }
+            Op::Resize {
+                shape,
+                mode,
+                coordinates,
+            } => {
+                let value = self.resize(inst, shape, *mode, *coordinates)?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::Scatter {
+                axis: 0,
+                kind: ipucc_tensor::ScatterKind::Update,
+            } => {
+                let value = self.scatter(inst)?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
             Op::Gather { axis: 0 } => {
                 let value = self.gather(inst)?;
                 self.homes.insert(result, Home::Tiles(value));
@@ -236,6 +268,10 @@ impl Planner<'_> {
             }
             Op::Pad { low, .. } => {
                 let value = self.pad(inst, low)?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::Dot { .. } if self.function.ty(data.operands[0]).element.is_integer() => {
+                let value = self.integer_dot(inst)?;
                 self.homes.insert(result, Home::Tiles(value));
             }
             Op::Dot { .. } => {
@@ -279,7 +315,7 @@ impl Planner<'_> {
     fn materialize(&mut self, value: TensorValue, at: Inst) -> Result<Value, PlanError> {
         match self.homes.get(&value).cloned() {
             Some(Home::Tiles(found)) => Ok(found),
-            Some(Home::Lazy(inst)) if !self.is_view(inst) => {
+            Some(Home::Lazy(inst)) if !self.is_view(inst) && !self.fixed.contains(&value) => {
                 let made = self.elementwise(value, inst)?;
                 self.homes.insert(value, Home::Tiles(made));
                 Ok(made)

@@ -3,8 +3,8 @@
 use super::{Home, PlanError, Planner, TensorValue, row_layout};
 use indexmap::IndexMap;
 use ipucc_chip::{LogicalTile, ScalarType};
-use ipucc_tensor::{Builder, Inst, Module, Op, Port, TensorType};
-use ipucc_tile::kernel::{Access, Expr, Fill, Kernel, Map};
+use ipucc_tensor::{Builder, Inst, Module, Op, Port, TensorType, interp};
+use ipucc_tile::kernel::{Access, Expr, Fill, Kernel, Map, Words};
 use ipucc_tile::transfers::{LocalCopy, TransferError, local_calls, transfer};
 use ipucc_tile::{
     AxisCut, Binding, Call, Compute, Distribution, Exchange, Layout, MemoryClass, Operand, Padding,
@@ -24,16 +24,13 @@ pub(super) struct Place {
 }
 
 impl Planner<'_> {
-    /// A distribution over all tiles for a value that nothing places: the longest axis is cut.
+    /// A distribution over all tiles for a value that nothing places.
     fn spread(&self, shape: &[u32]) -> Distribution {
-        let mut cuts: SmallVec<[AxisCut; 4]> = SmallVec::from_elem(AxisCut::WHOLE, shape.len());
-        let longest = (0..shape.len()).max_by_key(|&axis| (shape[axis], usize::MAX - axis));
-        let mut parts = 1;
-        if let Some(axis) = longest {
-            let granule = if axis + 1 == shape.len() { 2 } else { 1 };
-            parts = shape[axis].div_ceil(granule).clamp(1, self.tiles);
-            cuts[axis] = AxisCut { parts, granule };
-        }
+        let granules: Vec<u32> = (0..shape.len())
+            .map(|axis| if axis + 1 == shape.len() { 2 } else { 1 })
+            .collect();
+        let cuts = even_cuts(shape, &granules, self.tiles);
+        let parts: u32 = cuts.iter().map(|cut| cut.parts).product();
         let tiles = (0..parts as u16).map(LogicalTile).collect();
         Distribution {
             cuts,
@@ -185,7 +182,7 @@ impl Planner<'_> {
     pub(super) fn is_view(&self, inst: Inst) -> bool {
         matches!(
             self.function.insts[inst].op,
-            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. }
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Windows { .. }
         )
     }
 
@@ -226,8 +223,8 @@ impl Planner<'_> {
         Ok(target)
     }
 
-    /// Moves f16 elements one by one: as f32, so that every element is a word, through a copy of
-    /// the source and one of the target.
+    /// Moves f16 elements one by one, each in a word, through a copy of the source and one of the
+    /// target.
     fn moved_as_words(
         &mut self,
         source: Value,
@@ -242,7 +239,7 @@ impl Planner<'_> {
             .pieces(words, wide, map)
             .map_err(|error| error.to_string())?;
         self.push_move(words, wide, name, pieces);
-        self.convert(wide, target, &format!("{name} (from words)"));
+        self.joined_words(wide, target, name);
         Ok(())
     }
 
@@ -256,7 +253,7 @@ impl Planner<'_> {
         transfer(&self.program, source, target, map)
     }
 
-    /// A value of f32 that stands like another.
+    /// A value of words that stands like another.
     fn like_in_words(&mut self, like: Value, name: String) -> Value {
         let data = &self.program.values[like];
         let place = Place {
@@ -265,33 +262,52 @@ impl Planner<'_> {
             memory: MemoryClass::Any,
             padding: data.padding,
         };
-        let ty = TensorType::new(ScalarType::F32, data.shape.iter().copied());
+        let ty = TensorType::new(ScalarType::I32, data.shape.iter().copied());
         self.add_value(name, &ty, place, Role::Temporary)
     }
 
-    /// The elements of an f16 value as words: converted to f32 where they stand.
+    /// The elements of an f16 value as words, bit by bit: an f32 would not keep infinities
+    /// (`isa/float.md` 3.2).
     pub(super) fn as_words(&mut self, source: Value, name: &str) -> Value {
         let words = self.like_in_words(source, format!("{name}.words"));
-        self.convert(source, words, &format!("{name} (to words)"));
+        self.change_words(source, words, false, format!("{name} (to words)"));
         words
+    }
+
+    /// The other way.
+    pub(super) fn joined_words(&mut self, words: Value, target: Value, name: &str) {
+        self.change_words(words, target, true, format!("{name} (from words)"));
+    }
+
+    fn change_words(&mut self, from: Value, to: Value, narrow: bool, label: String) {
+        let mut calls = Vec::new();
+        for (extents, tiles) in self.blocks(to) {
+            let count = self.program.values[to].layout.elements(&extents) as u32;
+            let kernel = if count.is_multiple_of(4) {
+                Kernel::Words(Words { count, narrow })
+            } else {
+                let (source, result) = match narrow {
+                    true => (ScalarType::I32, ScalarType::I16),
+                    false => (ScalarType::I16, ScalarType::I32),
+                };
+                cast(count, source, result)
+            };
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands: smallvec![from.into(), to.into()],
+            });
+        }
+        self.compute(label, calls);
     }
 
     /// Converts every element, padding included, of a value into one that stands like it.
     pub(super) fn convert(&mut self, from: Value, to: Value, label: &str) {
         let (source, target) = (&self.program.values[from], &self.program.values[to]);
-        let access = |element| Access {
-            element,
-            strides: smallvec![1],
-        };
         let mut calls = Vec::new();
         for (extents, tiles) in self.blocks(to) {
             let elements = target.layout.elements(&extents) as u32;
-            let kernel = Kernel::Map(Map {
-                extents: smallvec![elements],
-                inputs: smallvec![access(source.element)],
-                output: access(target.element),
-                nodes: vec![Expr::Input(0), Expr::Convert(target.element, 0)],
-            });
+            let kernel = cast(elements, source.element, target.element);
             calls.push(Call {
                 tiles: TileSet::from_tiles(tiles),
                 kernel,
@@ -361,7 +377,8 @@ impl Planner<'_> {
     pub(super) fn weight_program(&self, value: TensorValue, inst: Inst) -> Option<WeightProgram> {
         let mut builder = Builder::new("main");
         let mut module = Module::default();
-        let root = self.weight_value(value, inst, &mut builder, &mut module)?;
+        let mut made = IndexMap::new();
+        let root = self.weight_value(value, inst, &mut builder, &mut module, &mut made)?;
         builder.result("stored", root);
         module.functions.insert("main".into(), builder.finish());
         Some(WeightProgram { module })
@@ -373,25 +390,83 @@ impl Planner<'_> {
         inst: Inst,
         builder: &mut Builder,
         module: &mut Module,
+        made: &mut IndexMap<TensorValue, TensorValue>,
     ) -> Option<TensorValue> {
+        if let Some(&known) = made.get(&value) {
+            return Some(known);
+        }
         let data = &self.function.insts[inst];
         if let Op::Weight(name) = &data.op {
             module
                 .weights
                 .insert(name.clone(), self.module.weights.get(name)?.clone());
-            return Some(builder.weight(name.clone(), self.function.ty(value).clone()));
+            let weight = builder.weight(name.clone(), self.function.ty(value).clone());
+            made.insert(value, weight);
+            return Some(weight);
         }
         let mut operands = Vec::new();
         for &operand in &data.operands {
             match self.homes.get(&operand)? {
                 Home::Lazy(inner) => {
-                    operands.push(self.weight_value(operand, *inner, builder, module)?);
+                    operands.push(self.weight_value(operand, *inner, builder, module, made)?);
                 }
                 _ => return None,
             }
         }
-        builder.op(data.op.clone(), &operands).ok()
+        let result = builder.op(data.op.clone(), &operands).ok()?;
+        made.insert(value, result);
+        Some(result)
     }
+}
+
+/// A conversion of contiguous elements.
+fn cast(elements: u32, from: ScalarType, to: ScalarType) -> Kernel {
+    let access = |element| Access {
+        element,
+        strides: smallvec![1],
+    };
+    Kernel::Map(Map {
+        extents: smallvec![elements],
+        inputs: smallvec![access(from)],
+        output: access(to),
+        nodes: vec![Expr::Input(0), Expr::Convert(to, 0)],
+    })
+}
+
+/// Cuts of all axes into at most `tiles` blocks, the fullest as small as steps of one axis make it:
+/// the axis with the longest piece is cut further until nothing fits; of equals the outermost.
+pub(super) fn even_cuts(shape: &[u32], granules: &[u32], tiles: u32) -> SmallVec<[AxisCut; 4]> {
+    let extents: Vec<u32> = shape
+        .iter()
+        .zip(granules)
+        .map(|(&extent, &granule)| extent.div_ceil(granule).max(1))
+        .collect();
+    let mut parts = vec![1u32; shape.len()];
+    let piece = |axis: usize, parts: &[u32]| extents[axis].div_ceil(parts[axis]);
+    loop {
+        let others = |axis: usize| -> u32 {
+            let rest = (0..parts.len()).filter(|&other| other != axis);
+            rest.map(|other| parts[other]).product()
+        };
+        // The least number of parts with smaller pieces, if the tiles allow it.
+        let finer = |axis: usize| -> Option<u32> {
+            let smaller = piece(axis, &parts).checked_sub(1).filter(|&p| p > 0)?;
+            let next = extents[axis].div_ceil(smaller);
+            (u64::from(next) * u64::from(others(axis)) <= u64::from(tiles)).then_some(next)
+        };
+        let best = (0..parts.len())
+            .filter(|&axis| finer(axis).is_some())
+            .max_by_key(|&axis| (piece(axis, &parts), usize::MAX - axis));
+        let Some((axis, next)) = best.and_then(|axis| Some((axis, finer(axis)?))) else {
+            break;
+        };
+        parts[axis] = next;
+    }
+    parts
+        .iter()
+        .zip(granules)
+        .map(|(&parts, &granule)| AxisCut { parts, granule })
+        .collect()
 }
 
 /// True if a shard with these extents has bytes that hold no element.
@@ -410,6 +485,12 @@ pub(super) fn view_index(op: &Op, index: &[u32], shape: &[u32], from: &[u32]) ->
             }
             out
         }
+        Op::Windows {
+            first,
+            size,
+            strides,
+            dilation,
+        } => interp::windows_index(*first, size, strides, dilation, index).into(),
         Op::Slice {
             starts, strides, ..
         } => index

@@ -471,18 +471,18 @@ pub(super) struct Grid {
 /// What the axes of one operand of a product are.
 pub(super) struct Sides {
     /// The free axis that is longer than 1 (or the last one).
-    free: usize,
+    pub free: usize,
     /// Its position among the free axes.
-    free_position: usize,
+    pub free_position: usize,
     /// Number of free axes.
-    free_count: usize,
+    pub free_count: usize,
     /// The contracted axis.
-    contract: usize,
+    pub contract: usize,
 }
 
 impl Sides {
     /// `None` unless one axis is contracted and at most one free axis is longer than 1.
-    fn of(shape: &[u32], batch: &[u8], contract: &[u8]) -> Option<Sides> {
+    pub fn of(shape: &[u32], batch: &[u8], contract: &[u8]) -> Option<Sides> {
         let &[contract] = contract else { return None };
         let free: Vec<usize> = (0..shape.len())
             .filter(|&axis| axis != contract as usize && !batch.contains(&(axis as u8)))
@@ -504,7 +504,7 @@ impl Sides {
 
 /// Position of a matrix in an operand: `point` counts the tile's part of the batch row-major over
 /// `local` extents, the operand has coordinate i at axis `axes[i]`.
-fn batch_index(point: u32, local: &[u32], axes: &[u8]) -> u32 {
+pub(super) fn batch_index(point: u32, local: &[u32], axes: &[u8]) -> u32 {
     let mut rest = point;
     let mut coordinates = vec![(0u8, 0u32, 0u32); local.len()];
     for index in (0..local.len()).rev() {

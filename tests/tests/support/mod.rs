@@ -72,6 +72,7 @@ fn encode(values: &[f64], element: ScalarType) -> Vec<u8> {
             ScalarType::F16 => f16::from_f64(v).to_le_bytes().to_vec(),
             ScalarType::F32 => (v as f32).to_le_bytes().to_vec(),
             ScalarType::I32 => (v as i32).to_le_bytes().to_vec(),
+            ScalarType::I16 => (v as i16).to_le_bytes().to_vec(),
             ScalarType::I8 => vec![v as i8 as u8],
             ScalarType::U8 | ScalarType::I1 => vec![v as u8],
             ScalarType::F8E4M3 | ScalarType::F8E5M2 => vec![encode_f8(v, element)],
@@ -133,6 +134,12 @@ fn decode(bytes: &[u8], element: ScalarType) -> Vec<f64> {
         ScalarType::F8E4M3 | ScalarType::F8E5M2 => {
             bytes.iter().map(|&code| decode_f8(code, element)).collect()
         }
+        ScalarType::I16 => bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|c| f64::from(i16::from_le_bytes(*c)))
+            .collect(),
         ScalarType::I32 => bytes
             .as_chunks::<4>()
             .0

@@ -10,8 +10,9 @@ mod tensor;
 mod window;
 
 pub use bound::{bound, carried};
-pub use ops::eval_op;
+pub use ops::{eval_op, windows_index};
 pub use tensor::Tensor;
+pub use window::resize_axis;
 
 use crate::module::{Function, Module, Value, WeightSource};
 use crate::op::Op;

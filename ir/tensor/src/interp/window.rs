@@ -158,7 +158,7 @@ pub fn conv_transpose(
 }
 
 /// Per axis and result index the two operand indices and the weight of the second.
-fn resize_axis(
+pub fn resize_axis(
     mode: ResizeMode,
     coordinates: Coordinates,
     from: u32,
@@ -385,7 +385,7 @@ pub fn cumsum(axis: usize, exclusive: bool, reverse: bool, x: &Tensor, ty: &Tens
 }
 
 /// The element of scale and zero point for every element of `shape`.
-fn scale_slots(shape: &[u32], axis: Option<u8>) -> Vec<usize> {
+pub(super) fn scale_slots(shape: &[u32], axis: Option<u8>) -> Vec<usize> {
     let mut slots = Vec::new();
     for_each_index(shape, |_, index| {
         slots.push(axis.map_or(0, |axis| index[axis as usize] as usize));

@@ -41,6 +41,17 @@ pub fn execute(kernel: &Kernel, buffers: &mut [Vec<u8>]) -> Result<(), String> {
                 *word = fill.word.to_le_bytes();
             }
         }
+        Kernel::Words(kernel) => {
+            for i in 0..kernel.count as usize {
+                let (half, word) = (2 * i, 4 * i);
+                if kernel.narrow {
+                    result[half..half + 2].copy_from_slice(&inputs[0][word..word + 2]);
+                } else {
+                    result[word..word + 2].copy_from_slice(&inputs[0][half..half + 2]);
+                    result[word + 2..word + 4].fill(0);
+                }
+            }
+        }
         Kernel::Gather(kernel) => gather(kernel, inputs, result),
         Kernel::Scatter(kernel) => scatter(kernel, inputs, result),
         Kernel::ArgReduce(kernel) => arg_reduce(kernel, inputs, result),
