@@ -1,5 +1,5 @@
-//! Attention on the simulator: blocks of keys with a running maximum, masked behind a diagonal or
-//! not, against plain loops in f64 within the bound of `docs/contracts.md` 6.
+//! Attention on the simulator: blocks of keys with a running maximum, masked behind a diagonal, by a
+//! mask or not, against plain loops in f64 within the bound of `docs/contracts.md` 6.
 
 mod support;
 
@@ -17,7 +17,7 @@ fn along(panel: u32) -> Layout {
     }
 }
 
-fn run(of: Attention, q: &[f64], k: &[f64], v: &[f64]) -> Outcome {
+fn run(of: Attention, [q, k, v, mask]: &[Vec<f64>; 4]) -> Outcome {
     let element = of.element;
     let panel = Dot::input_panel(element);
     let mut bench = Bench::new();
@@ -25,15 +25,29 @@ fn run(of: Attention, q: &[f64], k: &[f64], v: &[f64]) -> Outcome {
     let vk = bench.input("k", element, &[of.keys, of.head], along(panel), k);
     // v is (keys, values) in the tensor and runs along the keys in memory.
     let vv = bench.input("v", element, &[of.keys, of.values], support::rhs(panel), v);
-    let scratch = bench.scratch(ScalarType::I32, of.scratch_bytes() / 4);
-    let y = bench.output(element, &[of.queries, of.values], lhs(16));
-    bench.call(Kernel::Attention(of), &[vq, vk, vv, scratch, y]);
+    let mut operands = vec![vq, vk, vv];
+    if let Some(pitch) = of.mask {
+        let shape = match pitch {
+            0 => [1, of.keys],
+            _ => [of.queries, pitch],
+        };
+        operands.push(bench.input(
+            "mask",
+            element,
+            &shape,
+            support::padded(8 / element.bytes()),
+            mask,
+        ));
+    }
+    operands.push(bench.scratch(ScalarType::I32, of.scratch_bytes() / 4));
+    operands.push(bench.output(element, &[of.queries, of.values], lhs(16)));
+    bench.call(Kernel::Attention(of), &operands);
     bench.run()
 }
 
 /// The result and its bound: every rounding of scores, differences, exponentials and partial
 /// results, carried to the result by its derivative.
-fn reference(of: Attention, q: &[f64], k: &[f64], v: &[f64]) -> Vec<(f64, f64)> {
+fn reference(of: Attention, [q, k, v, mask]: &[Vec<f64>; 4]) -> Vec<(f64, f64)> {
     let scale = f64::from(f32::from_bits(of.scale));
     let u = unit_of(of.element);
     let panel = Dot::input_panel(of.element);
@@ -45,20 +59,31 @@ fn reference(of: Attention, q: &[f64], k: &[f64], v: &[f64]) -> Vec<(f64, f64)> 
         let seen = of.causal.map_or(of.keys as usize, |d| {
             (i as i64 + i64::from(d) + 1).clamp(0, i64::from(of.keys)) as usize
         });
-        // Scores and the root of the sum of squares of their terms.
+        // Scaled scores, and the sum of squares of what is rounded on the way to them.
         let scores: Vec<(f64, f64)> = (0..seen)
             .map(|j| {
                 let terms = (0..head).map(|l| q[i * head + l] * k[j * head + l]);
                 let r = terms.clone().map(|t| t * t).sum::<f64>().sqrt();
-                (terms.sum::<f64>(), r)
+                let s = terms.sum::<f64>();
+                let score = panels(of.head) * (scale * r.max(s.abs())).powi(2);
+                match of.mask {
+                    None => (scale * s, score),
+                    Some(pitch) => {
+                        let s = scale * s;
+                        let sum = s + mask[i * pitch as usize + j];
+                        (sum, score + s * s + sum * sum)
+                    }
+                }
             })
             .collect();
         let most = scores.iter().map(|s| s.0).fold(f64::MIN, f64::max);
-        let p: Vec<f64> = scores
-            .iter()
-            .map(|s| (scale * (s.0 - most)).exp())
-            .collect();
+        let p: Vec<f64> = scores.iter().map(|s| (s.0 - most).exp()).collect();
         let sum: f64 = p.iter().sum();
+        if sum == 0.0 {
+            // Nothing is seen.
+            out.extend(vec![(0.0, 0.0); values]);
+            continue;
+        }
         for c in 0..values {
             let value = |j: usize| v[j * values + c];
             let wanted = (0..seen).map(|j| p[j] * value(j)).sum::<f64>() / sum;
@@ -66,10 +91,12 @@ fn reference(of: Attention, q: &[f64], k: &[f64], v: &[f64]) -> Vec<(f64, f64)> 
             let mut squares = (panels(of.keys) + 3.0 * blocks + 2.0) * terms.max(wanted * wanted);
             let mut tiny = 0.0;
             for j in 0..seen {
-                let (s, r) = scores[j];
-                let d = scale * (s - most);
+                if p[j] == 0.0 {
+                    continue;
+                }
+                let (s, score) = scores[j];
+                let d = s - most;
                 let slope = p[j] * (value(j) - wanted) / sum;
-                let score = panels(of.head) * (scale * r.max(s.abs())).powi(2);
                 squares += slope * slope * (score + 2.0 * d * d + 2.0);
                 tiny += (value(j).abs() / sum).powi(2);
             }
@@ -85,14 +112,33 @@ fn reference(of: Attention, q: &[f64], k: &[f64], v: &[f64]) -> Vec<(f64, f64)> 
     out
 }
 
-fn data(of: Attention, seed: u64) -> [Vec<f64>; 3] {
+fn data(of: Attention, seed: u64) -> [Vec<f64>; 4] {
     let mut random = Random(seed);
     let mut values = |rows: u32, columns: u32| random.values(rows * columns, of.element, 1.5);
-    [
-        values(of.queries, of.head),
-        values(of.keys, of.head),
-        values(of.keys, of.values),
-    ]
+    let (q, k) = (values(of.queries, of.head), values(of.keys, of.head));
+    let v = values(of.keys, of.values);
+    let mask = match of.mask {
+        None => vec![],
+        Some(0) => values(1, of.keys),
+        Some(pitch) => values(of.queries, pitch),
+    };
+    // Every third number hides its key, but for one key that all queries see; what is behind a row
+    // of the mask is nobody's.
+    let lowest = if of.element == ScalarType::F16 {
+        -65504.0
+    } else {
+        -3.0e38
+    };
+    let pitch = of.mask.unwrap_or(0).max(of.keys) as usize;
+    let shown = seed as usize % of.keys as usize;
+    let hide = |(at, x): (usize, f64)| match (at % pitch, random.next() % 6) {
+        (column, _) if column >= of.keys as usize => f64::INFINITY,
+        (column, 0) if column != shown => f64::NEG_INFINITY,
+        (column, 1) if column != shown => lowest,
+        _ => x,
+    };
+    let mask = mask.into_iter().enumerate().map(hide).collect();
+    [q, k, v, mask]
 }
 
 /// (queries, keys, head, values, block, diagonal).
@@ -132,7 +178,26 @@ fn kernel(
         block,
         scale: (1.0 / (head as f32).sqrt()).to_bits(),
         causal,
+        mask: None,
         element,
+    }
+}
+
+/// One mask for all queries, or one for each with some elements behind its row.
+fn masked(of: Attention, each: bool, behind: u32) -> Attention {
+    let pitch = (of.keys + behind).next_multiple_of(8 / of.element.bytes());
+    Attention {
+        causal: None,
+        mask: Some(if each { pitch } else { 0 }),
+        ..of
+    }
+}
+
+fn check(of: Attention) {
+    let data = data(of, u64::from(of.keys * 100 + of.queries));
+    let found = run(of, &data).values;
+    for (at, (wanted, limit)) in reference(of, &data).into_iter().enumerate() {
+        close(found[at], wanted, limit, &format!("{of:?} [{at}]"));
     }
 }
 
@@ -140,48 +205,91 @@ fn kernel(
 fn attention() {
     for element in [ScalarType::F32, ScalarType::F16] {
         for shape in shapes() {
-            let of = kernel(shape, element);
-            let [q, k, v] = data(of, u64::from(of.keys * 100 + of.queries));
-            let found = run(of, &q, &k, &v).values;
-            for (at, (wanted, limit)) in reference(of, &q, &k, &v).into_iter().enumerate() {
-                close(found[at], wanted, limit, &format!("{of:?} [{at}]"));
-            }
+            check(kernel(shape, element));
         }
     }
 }
 
 #[test]
+fn masks() {
+    for element in [ScalarType::F32, ScalarType::F16] {
+        for (n, shape) in shapes().into_iter().enumerate() {
+            check(masked(kernel(shape, element), n % 3 != 0, n as u32 % 5));
+        }
+    }
+}
+
+#[test]
+fn who_sees_nothing_gets_zeros() {
+    for keys in [16, 17, 100] {
+        let of = masked(
+            kernel((7, keys, 16, 16, 32, None), ScalarType::F32),
+            true,
+            0,
+        );
+        let pitch = of.mask.expect("a mask") as usize;
+        let mut data = data(of, 5);
+        data[3][2 * pitch..3 * pitch].fill(f64::NEG_INFINITY);
+        let found = run(of, &data).values;
+        for (at, (wanted, limit)) in reference(of, &data).into_iter().enumerate() {
+            close(found[at], wanted, limit, &format!("{of:?} [{at}]"));
+        }
+        assert!(found[2 * 16..3 * 16].iter().all(|&x| x == 0.0));
+    }
+}
+
+#[test]
 fn broken_references_are_caught() {
-    let of = kernel((7, 40, 16, 16, 16, None), ScalarType::F16);
-    let mut caught = [0; 3];
+    for mask in [false, true] {
+        let plain = kernel((7, 40, 16, 16, 16, None), ScalarType::F16);
+        broken(if mask { masked(plain, true, 0) } else { plain });
+    }
+}
+
+fn broken(of: Attention) {
+    let mut caught = [0; 4];
     for seed in 0..100 {
-        let [q, k, v] = data(of, seed);
-        let found = run(of, &q, &k, &v).values;
-        let accepted = |q: &[f64], k: &[f64], v: &[f64]| {
-            let wanted = reference(of, q, k, v);
+        let given = data(of, seed);
+        let found = run(of, &given).values;
+        let accepted = |of: Attention, data: &[Vec<f64>; 4]| {
+            let wanted = reference(of, data);
             (found.iter().zip(wanted)).all(|(f, (w, limit))| (f - w).abs() <= limit)
         };
-        assert!(accepted(&q, &k, &v), "seed {seed}");
-        let mut dropped = v.clone();
-        dropped[seed as usize % v.len()] += 1.0;
-        caught[0] += u32::from(!accepted(&q, &k, &dropped));
+        assert!(accepted(of, &given), "seed {seed}");
+        let shown = seed as usize % 40;
+        let mut dropped = given.clone();
+        dropped[2][shown * 16] += 1.0;
+        caught[0] += u32::from(!accepted(of, &dropped));
         // Two keys without their values.
-        let mut swapped = k.clone();
+        let mut swapped = given.clone();
         for l in 0..16 {
-            swapped.swap(3 * 16 + l, 30 * 16 + l);
+            swapped[1].swap(shown * 16 + l, (shown + 20) % 40 * 16 + l);
         }
-        caught[1] += u32::from(!accepted(&q, &swapped, &v));
+        caught[1] += u32::from(!accepted(of, &swapped));
         // The last block of keys lost.
         let lost = Attention { keys: 32, ..of };
-        let wanted = reference(lost, &q, &k[..32 * 16], &v[..32 * 16]);
-        let close = (found.iter().zip(wanted)).all(|(f, (w, limit))| (f - w).abs() <= limit);
-        caught[2] += u32::from(!close);
+        let mut kept = given.clone();
+        kept[1].truncate(32 * 16);
+        kept[2].truncate(32 * 16);
+        caught[2] += u32::from(!accepted(lost, &kept));
+        // The masks of two queries exchanged.
+        if let Some(pitch) = of.mask {
+            let mut swapped = given.clone();
+            for j in 0..pitch as usize {
+                swapped[3].swap(j, 5 * pitch as usize + j);
+            }
+            caught[3] += u32::from(!accepted(of, &swapped));
+        }
     }
-    for (what, count) in ["value changed", "keys exchanged", "block lost"]
-        .iter()
-        .zip(caught)
-    {
+    let last = if of.mask.is_some() { 4 } else { 3 };
+    let names = [
+        "value changed",
+        "keys exchanged",
+        "block lost",
+        "masks exchanged",
+    ];
+    for (what, count) in names.iter().zip(&caught[..last]) {
         println!("{what}: {count} of 100 caught");
-        assert!(count >= 99, "{what}: {count} of 100 caught");
+        assert!(*count >= 99, "{what}: {count} of 100 caught");
     }
 }

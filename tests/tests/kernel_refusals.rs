@@ -235,6 +235,7 @@ impl Fields {
                 block: 16 * (self.number() % 1000),
                 scale: 0.5f32.to_bits(),
                 causal: self.flag().then(|| self.signed()),
+                mask: self.flag().then(|| self.number()),
                 element: self.element(),
             }),
         }

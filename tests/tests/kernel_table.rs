@@ -143,7 +143,7 @@ fn dot(input: ScalarType, partials: ScalarType, m: u32, panels: u32) -> Kernel {
     })
 }
 
-fn attention(element: ScalarType, queries: u32) -> Kernel {
+fn attention(element: ScalarType, queries: u32, mask: Option<u32>) -> Kernel {
     Kernel::Attention(Attention {
         queries,
         keys: 256,
@@ -152,6 +152,7 @@ fn attention(element: ScalarType, queries: u32) -> Kernel {
         block: 64,
         scale: 0.125f32.to_bits(),
         causal: None,
+        mask,
         element,
     })
 }
@@ -419,10 +420,17 @@ fn products() -> Vec<Line> {
             dot(F8E4M3, F16, n, 4)
         }),
         line("f16 attention, per query and key", None, 60, 256.0, |n| {
-            attention(F16, n)
+            attention(F16, n, None)
         }),
+        line(
+            "f16 attention with a mask, per query and key",
+            None,
+            60,
+            256.0,
+            |n| attention(F16, n, Some(256)),
+        ),
         line("f32 attention, per query and key", None, 60, 256.0, |n| {
-            attention(F32, n)
+            attention(F32, n, None)
         }),
         line("f32 depth-wise convolution, per tap", None, 6, taps, |n| {
             window(F32, WindowKind::Conv, n)

@@ -230,6 +230,7 @@ fn kernel() -> impl Strategy<Value = Kernel> {
                     block: e,
                     scale: f,
                     causal: flag.then_some(signed),
+                    mask: flag.then_some(a),
                     element,
                 }),
                 _ => Kernel::IntegerDot(IntegerDot {

@@ -228,6 +228,7 @@ fn plausible(kernel: &Kernel) -> bool {
         Kernel::Attention(a) => {
             small(&[a.queries, a.keys, a.head, a.values, a.block])
                 && a.causal.is_none_or(|d| near([d, 0]))
+                && small(&[a.mask.unwrap_or(0)])
         }
         Kernel::IntegerDot(d) => {
             let (a, b, c) = d.pitches;

@@ -410,17 +410,24 @@ fn attention(a: &Attention) -> Result<Vec<Access>, KernelFault> {
         multiplied,
         ..read(ranges, a.element)
     };
-    Ok(vec![
+    let mut list = vec![
         operand(q, q_padding),
         operand(k, k_padding),
         operand(v, v_padding),
+    ];
+    if let Some(pitch) = a.mask {
+        let mask = elements([(a.queries, pitch), (a.keys, 1)], a.element)?;
+        list.push(read(mask, a.element));
+    }
+    list.extend([
         // Scratch: nothing of it matters before or after.
         Access {
             written: vec![(0, a.scratch_bytes().into())],
             ..Access::default()
         },
         written(merged(all), a.element),
-    ])
+    ]);
+    Ok(list)
 }
 
 /// What a kernel does with each of its operands.

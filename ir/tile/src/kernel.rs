@@ -51,7 +51,8 @@ pub enum Kernel {
     /// Weighted sum of two slices for every slice of the result: one axis of a resize. Operands:
     /// input, result.
     Lerp(Lerp),
-    /// Blocked attention with a running maximum. Operands: q, k, v, scratch, result.
+    /// Blocked attention with a running maximum. Operands: q, k, v, mask (with [`Attention::mask`]
+    /// only), scratch, result.
     Attention(Attention),
     /// Matrix product of integers. Operands: lhs, rhs, result (i32).
     IntegerDot(IntegerDot),
@@ -387,8 +388,9 @@ pub struct Lerp {
     pub element: ScalarType,
 }
 
-/// `result = softmax(q k^T * scale) v`, rows of q independent, keys taken in blocks with a running
-/// maximum.
+/// `result = softmax(q k^T * scale + mask) v`, rows of q independent, keys taken in blocks with a
+/// running maximum. A row whose scores are all minus infinity gives zeros in f32; in f16 minus
+/// infinity counts as -65504.
 ///
 /// q is `[queries][head]` in `amp_lhs`, k `[keys][head]` in `amp_rhs` of order (keys, head), v
 /// `[keys][values]` in `amp_rhs` of order (values, keys), the result `[queries][values]` in
@@ -410,6 +412,10 @@ pub struct Attention {
     pub scale: u32,
     /// `Some(d)`: query i sees the keys up to `i + d` only, at least one of them.
     pub causal: Option<i32>,
+    /// `Some(pitch)`: the mask operand has a row of `keys` elements for every query, each `pitch`
+    /// elements (a multiple of 8 bytes) behind the one before, or one for all queries if the pitch
+    /// is 0; of the element type, row-major, contiguous along the keys. Not together with `causal`.
+    pub mask: Option<u32>,
     /// Element type: f16 or f32.
     pub element: ScalarType,
 }

@@ -23,13 +23,11 @@ use ipucc_tile::kernel::{Attention, Dot};
 const Q: usize = 0;
 const K: usize = 1;
 const V: usize = 2;
-const SCRATCH: usize = 3;
-const RESULT: usize = 4;
 
-/// Record words behind the four pointers of an update.
-const SCALE: u32 = 4;
-const SCALE_F32: u32 = 5;
-const MASK: u32 = 6;
+/// Record words behind the pointers of an update ([`Shape::word`]).
+const SCALE: u32 = 0;
+const SCALE_F32: u32 = 1;
+const MASK: u32 = 2;
 /// Record words behind the pointers of a mask launch.
 const LOWEST: u32 = 3;
 const STEP: u32 = 4;
@@ -101,10 +99,22 @@ pub(super) fn generate(attention: &Attention, assumptions: &Assumptions) -> Resu
     if !(2f32.powi(-8)..=256.0).contains(&scale) {
         return Err(no("the scale is not between 1/256 and 256"));
     }
+    let bytes = element.bytes();
+    if let Some(pitch) = attention.mask {
+        if attention.causal.is_some() {
+            return Err(no(
+                "a mask and a diagonal; hint: put the diagonal into the mask",
+            ));
+        }
+        if !(pitch * bytes).is_multiple_of(8) || (pitch < keys && pitch != 0) {
+            return Err(no(
+                "rows of the mask overlap, or do not begin at multiples of 8 bytes",
+            ));
+        }
+    }
     if attention.causal.is_some_and(|diagonal| diagonal < 0) {
         return Err(no("a query that sees no key"));
     }
-    let bytes = element.bytes();
     let shape = Shape {
         of: attention,
         half: element == ScalarType::F16,
@@ -121,6 +131,7 @@ pub(super) fn generate(attention: &Attention, assumptions: &Assumptions) -> Resu
         size(values.next_multiple_of(16), keys.next_multiple_of(panel)),
         size(queries, values.next_multiple_of(16)),
         size(queries, 2 * block.min(keys.next_multiple_of(16))),
+        size(queries, attention.mask.unwrap_or(0)),
     ];
     if !sizes.iter().all(|&size| fits(size)) {
         return Err(no(
@@ -141,16 +152,24 @@ pub(super) fn generate(attention: &Attention, assumptions: &Assumptions) -> Resu
         tail_bytes: 8,
         apart_from,
     };
-    let needs = vec![
+    let (scratch, result) = (shape.scratch(), shape.result());
+    let mut needs = vec![
         OperandNeed {
-            apart_from: 1 << SCRATCH,
+            apart_from: 1 << scratch,
             ..anywhere()
         },
         interleaved(0),
         interleaved(0),
-        interleaved(1 << Q | 1 << RESULT),
-        interleaved(1 << SCRATCH),
     ];
+    if attention.mask.is_some() {
+        // The last vector of the last row.
+        needs.push(OperandNeed {
+            tail_bytes: 8,
+            ..anywhere()
+        });
+    }
+    needs.push(interleaved(1 << Q | 1 << result));
+    needs.push(interleaved(1 << scratch));
     Ok((made.text, made.launches, needs))
 }
 
@@ -170,6 +189,7 @@ impl Maker<'_> {
         let head_panels = of.head.div_ceil(panel);
         let key_panels = of.keys.div_ceil(panel);
         let probabilities = self.shape.probabilities();
+        let (scratch, result) = (self.shape.scratch(), self.shape.result());
         for begin in (0..of.keys).step_by(of.block as usize) {
             // The last query sees the most.
             let seen = of
@@ -192,7 +212,7 @@ impl Maker<'_> {
                     } else {
                         Weights::Next
                     };
-                    let operands = [(Q, k * m * 32), (SCRATCH, n * m * self.shape.row)];
+                    let operands = [(Q, k * m * 32), (scratch, n * m * self.shape.row)];
                     let launch = self.streams.launch(k == 0, start, operands, weights);
                     self.launches.push(launch);
                     start = false;
@@ -205,7 +225,7 @@ impl Maker<'_> {
             {
                 self.mask(begin, block, last)?;
             }
-            self.update(block, last)?;
+            self.update(begin, block, last)?;
             let mut start = true;
             for n in 0..of.values.div_ceil(COLUMNS) {
                 for k in 0..block.keys.div_ceil(panel) {
@@ -216,8 +236,8 @@ impl Maker<'_> {
                         Weights::Next
                     };
                     let operands = [
-                        (SCRATCH, probabilities + k * m * 32),
-                        (RESULT, n * m * self.shape.row),
+                        (scratch, probabilities + k * m * 32),
+                        (result, n * m * self.shape.row),
                     ];
                     let first = block.first && k == 0;
                     let launch = self.streams.launch(first, start, operands, weights);
@@ -246,13 +266,14 @@ impl Maker<'_> {
             pointers: strides.len() as u32,
             dims: vec![Dim::new(self.shape.of.queries, strides)],
             setup,
-            registers: 9,
+            registers: 10,
         }
     }
 
     /// Lowers scores behind the diagonal to the lowest number.
     fn mask(&mut self, begin: u32, block: Block, last: bool) -> Result<(), String> {
         let shape = self.shape;
+        let scratch = shape.scratch();
         let name = if last {
             "attention_mask_last"
         } else {
@@ -275,9 +296,9 @@ impl Maker<'_> {
             [0, 1f32.to_bits()]
         };
         let mut record = vec![
-            Word::Operand(SCRATCH, 0),
+            Word::Operand(scratch, 0),
             Word::Constant((diagonal as u32).wrapping_sub(begin)),
-            Word::Operand(SCRATCH, shape.statistics()),
+            Word::Operand(scratch, shape.statistics()),
         ];
         record.extend([lowest, step, iota[0], iota[1]].map(Word::Constant));
         self.launches.push(Launch {
@@ -290,14 +311,15 @@ impl Maker<'_> {
     }
 
     /// Scores to exponentials, statistics, and the result so far scaled down.
-    fn update(&mut self, block: Block, last: bool) -> Result<(), String> {
+    fn update(&mut self, begin: u32, block: Block, last: bool) -> Result<(), String> {
         let shape = self.shape;
         let name = match (last, block.first) {
             (true, _) => "attention_last",
             (false, true) => "attention_first",
             (false, false) => "attention_next",
         };
-        let strides = [shape.row as i32, 32, shape.row as i32, 16];
+        let mut strides = vec![shape.row as i32, 32, shape.row as i32, 16];
+        strides.extend(shape.of.mask.map(|pitch| (pitch * shape.bytes) as i32));
         let mut setup = Worker::new();
         setup.constant_m(7, shape.jump(shape.row));
         setup.constant_m(8, shape.jump(32));
@@ -311,6 +333,9 @@ impl Maker<'_> {
             scale.to_bits()
         };
         let mut record = self.pointers();
+        if shape.of.mask.is_some() {
+            record.push(Word::Operand(V + 1, begin * shape.bytes));
+        }
         record.extend([every, scale.to_bits()].map(Word::Constant));
         let used = block.keys % shape.width;
         if used > 0 {
@@ -342,6 +367,13 @@ impl Maker<'_> {
         let turns = self.code(&nest, || {
             let mut out = Worker::new();
             out.bundle(format!("ld32 $a0, $m3, $mzero, {SUM}"), "");
+            if shape.of.mask.is_some() {
+                // At least 1 unless every score is minus infinity.
+                out.bundle("", format!("setzi $a1, {:#x}", 0.5f32.to_bits() & 0xf_ffff));
+                let high = 0.5f32.to_bits() & 0xfff0_0000;
+                out.bundle("", format!("or $a1, $a1, {high:#x}"));
+                out.bundle("", "f32max $a0, $a0, $a1");
+            }
             shape.slow(&mut out, "f32oox", "$a6, $a0");
             scale_row(&mut out, shape);
             out
@@ -357,16 +389,32 @@ impl Maker<'_> {
 
     /// Scores, exponentials, result, statistics.
     fn pointers(&self) -> Vec<Word> {
+        let scratch = self.shape.scratch();
         vec![
-            Word::Operand(SCRATCH, 0),
-            Word::Operand(SCRATCH, self.shape.probabilities()),
-            Word::Operand(RESULT, 0),
-            Word::Operand(SCRATCH, self.shape.statistics()),
+            Word::Operand(scratch, 0),
+            Word::Operand(scratch, self.shape.probabilities()),
+            Word::Operand(self.shape.result(), 0),
+            Word::Operand(scratch, self.shape.statistics()),
         ]
     }
 }
 
 impl Shape<'_> {
+    /// Operand number of the scratch buffer.
+    fn scratch(&self) -> usize {
+        V + 1 + usize::from(self.of.mask.is_some())
+    }
+
+    /// Operand number of the result.
+    fn result(&self) -> usize {
+        self.scratch() + 1
+    }
+
+    /// Number of a record word behind the pointers of an update.
+    fn word(&self, word: u32) -> u32 {
+        4 + u32::from(self.of.mask.is_some()) + word
+    }
+
     fn block(&self) -> u32 {
         self.of.block.min(self.of.keys.next_multiple_of(16))
     }

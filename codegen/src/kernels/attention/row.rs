@@ -55,23 +55,16 @@ pub(super) fn mask(shape: &Shape<'_>, block: Block) -> Worker {
     out
 }
 
-/// One row of scores: `$m0` scores, `$m1` exponentials, `$m2` result, `$m3` statistics.
+/// One row of scores: `$m0` scores, `$m1` exponentials, `$m2` result, `$m3` statistics, `$m4` the
+/// mask.
 pub(super) fn update(shape: &Shape<'_>, block: Block) -> Worker {
     let mut out = Worker::new();
-    let atoms = shape.atoms();
     let full = block.keys / COLUMNS;
     let rest = block.keys % COLUMNS;
-    let partial = !rest.is_multiple_of(shape.width);
     let lowest = if shape.half {
         0xfbff_fbff
     } else {
         f32::MIN.to_bits()
-    };
-    let record = |out: &mut Worker, register: u32, word: u32, aux: &str| {
-        out.bundle(
-            format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
-            aux,
-        );
     };
     // The maximum in $a6:7, its first operand the atom loaded before.
     for register in [6, 7, 0, 1] {
@@ -80,24 +73,10 @@ pub(super) fn update(shape: &Shape<'_>, block: Block) -> Worker {
         out.bundle("", low);
         out.bundle("", high);
     }
-    let max = format!("{} $a6:7, $a6:7, $a0:1", shape.op("max"));
-    out.bundle("mov $m4, $m0", "");
-    let load = |n: u32| format!("ld64step $a0:1, $mzero, $m4+=, {}", stride(n, atoms, 7));
-    walk(&mut out, full, atoms, |body, atom| {
-        body.bundle(load(atom), &max);
-    });
-    for atom in 0..rest / shape.width {
-        out.bundle(load(atom), &max);
-    }
-    out.bundle("", &max);
-    if partial {
-        out.bundle("ld64 $a0:1, $m4, $mzero, 0", "");
-        record(&mut out, 2, MASK, "");
-        record(&mut out, 3, MASK + 1, "");
-        record(&mut out, 4, MASK + 2, "and64 $a0:1, $a0:1, $a2:3");
-        record(&mut out, 5, MASK + 3, "");
-        out.bundle("", "or64 $a0:1, $a0:1, $a4:5");
-        out.bundle("", &max);
+    if shape.of.mask.is_some() {
+        masked_scores(&mut out, shape, full, rest);
+    } else {
+        largest(&mut out, shape, full, rest);
     }
     if shape.half {
         out.bundle("", "f16v2max $a6, $a6, $a7");
@@ -118,8 +97,10 @@ pub(super) fn update(shape: &Shape<'_>, block: Block) -> Worker {
             out.bundle("", "or $a0, $a4, $azero");
             out.bundle("", "or $a1, $a6, $azero");
         }
-        record(&mut out, 1, SCALE_F32, "f32sub $a0, $a0, $a1");
-        out.bundle("", "f32mul $a0, $a0, $a1");
+        record(&mut out, shape, 1, SCALE_F32, "f32sub $a0, $a0, $a1");
+        if shape.of.mask.is_none() {
+            out.bundle("", "f32mul $a0, $a0, $a1");
+        }
         shape.slow(&mut out, "f32exp", "$a0, $a0");
         out.bundle(format!("st32 $a0, $m3, $mzero, {FACTOR}"), "");
     }
@@ -128,9 +109,9 @@ pub(super) fn update(shape: &Shape<'_>, block: Block) -> Worker {
         format!("st32 $a6, $m3, $mzero, {MAXIMUM}"),
         format!("{minus} $a6, $azero, $a6"),
     );
-    record(&mut out, 7, SCALE, "or64 $a4:5, $azeros, $azeros");
-    out.bundle("mov $m4, $m0", "");
-    out.bundle("mov $m5, $m1", "");
+    record(&mut out, shape, 7, SCALE, "or64 $a4:5, $azeros, $azeros");
+    out.bundle("mov $m5, $m0", "");
+    out.bundle("mov $m6, $m1", "");
     exponentials(&mut out, shape, full, rest);
     // The sum in $a0.
     if shape.half {
@@ -154,7 +135,88 @@ pub(super) fn update(shape: &Shape<'_>, block: Block) -> Worker {
     out
 }
 
-/// `exp(scale * (x - maximum))` of a row from `$m4` to `$m5`, zero behind the keys; the minus
+/// A word behind the pointers of the record.
+fn record(out: &mut Worker, shape: &Shape<'_>, register: u32, word: u32, aux: &str) {
+    let word = shape.word(word);
+    out.bundle(
+        format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
+        aux,
+    );
+}
+
+/// The atom in `$a0:1` with the lowest number behind the keys; overwrites `$a2:5`.
+fn filled(out: &mut Worker, shape: &Shape<'_>) {
+    record(out, shape, 2, MASK, "");
+    record(out, shape, 3, MASK + 1, "");
+    record(out, shape, 4, MASK + 2, "and64 $a0:1, $a0:1, $a2:3");
+    record(out, shape, 5, MASK + 3, "");
+    out.bundle("", "or64 $a0:1, $a0:1, $a4:5");
+}
+
+/// The largest score, by lanes, in `$a6:7`; before it the lowest number is in `$a6:7` and `$a0:1`.
+fn largest(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
+    let atoms = shape.atoms();
+    let max = format!("{} $a6:7, $a6:7, $a0:1", shape.op("max"));
+    out.bundle("mov $m5, $m0", "");
+    let load = |n: u32| format!("ld64step $a0:1, $mzero, $m5+=, {}", stride(n, atoms, 7));
+    walk(out, full, atoms, |body, atom| {
+        body.bundle(load(atom), &max);
+    });
+    for atom in 0..rest / shape.width {
+        out.bundle(load(atom), &max);
+    }
+    out.bundle("", &max);
+    if !rest.is_multiple_of(shape.width) {
+        out.bundle("ld64 $a0:1, $m5, $mzero, 0", "");
+        filled(out, shape);
+        out.bundle("", &max);
+    }
+}
+
+/// Scores become `score * scale + mask`, the lowest number behind the keys; the largest, by lanes,
+/// in `$a6:7`, which holds the lowest number before.
+fn masked_scores(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
+    let atoms = shape.atoms();
+    out.bundle("mov $m5, $m0", "");
+    out.bundle("mov $m6, $m0", "");
+    // Limits of the mask: minus infinity is no operand of f16 arithmetic.
+    let limits =
+        u32::from(half::f16::MIN.to_bits()) | u32::from(half::f16::INFINITY.to_bits()) << 16;
+    let set = |out: &mut Worker| {
+        record(
+            out,
+            shape,
+            4,
+            SCALE,
+            &format!("setzi $a5, {:#x}", limits & 0xf_ffff),
+        );
+        out.bundle("", format!("or $a5, $a5, {:#x}", limits & 0xfff0_0000));
+    };
+    set(out);
+    out.bundle("mov $m9, $m4", "");
+    let scaled = format!("{} $a0:1, {}, $a0:1", shape.op("mul"), shape.all(4));
+    let added = format!("{} $a2:3, $a0:1, $a2:3", shape.op("add"));
+    let max = format!("{} $a6:7, $a6:7, $a2:3", shape.op("max"));
+    let used = rest.div_ceil(shape.width);
+    stream(out, full, used, atoms, 7, |out, n, load| {
+        let partial = n >= full * atoms && (n - full * atoms + 1) * shape.width > rest;
+        out.bundle("ld64step $a2:3, $mzero, $m9+=, 1", &scaled);
+        if shape.half {
+            out.bundle("", "f16v4clamp $a2:3, $a2:3, $a5");
+        }
+        out.bundle(load, &added);
+        if partial {
+            // The last atom of all.
+            out.bundle("", "or64 $a0:1, $a2:3, $azeros");
+            filled(out, shape);
+            out.bundle("", "or64 $a2:3, $a0:1, $azeros");
+        }
+        let next = stride(n, atoms, 7);
+        out.bundle(format!("st64step $a2:3, $mzero, $m6+=, {next}"), &max);
+    });
+}
+
+/// `exp(scale * (x - maximum))` of a row from `$m5` to `$m6`, zero behind the keys; the minus
 /// maximum is in `$a6`, the scale in `$a7`, f32 sums gather in `$a4:5`, sums of halves in the
 /// accumulators.
 fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
@@ -162,7 +224,7 @@ fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
     // The exponentials' own panels are 32 bytes wide.
     let store = |n: u32, register: &str| {
         let next = stride(n, 4, 8);
-        format!("st64step {register}, $mzero, $m5+=, {next}")
+        format!("st64step {register}, $mzero, $m6+=, {next}")
     };
     let all = [6, 7].map(|register| shape.all(register));
     let difference = format!("{} $a2:3, {}, $a0:1", shape.op("add"), all[0]);
@@ -175,8 +237,12 @@ fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
     let used = rest.div_ceil(shape.width);
     stream(out, full, used, atoms, 7, |out, n, load| {
         let partial = n >= full * atoms && (n - full * atoms + 1) * shape.width > rest;
-        out.bundle("", &difference);
-        out.bundle(load, &scaled);
+        if shape.of.mask.is_some() {
+            out.bundle(load, &difference);
+        } else {
+            out.bundle("", &difference);
+            out.bundle(load, &scaled);
+        }
         for register in [2, 3] {
             let exp = if shape.half { "f16v2exp" } else { "f32exp" };
             shape.slow(out, exp, &format!("$a{register}, $a{register}"));
@@ -184,7 +250,10 @@ fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
         if partial {
             for (register, word) in [(0, MASK), (1, MASK + 1)] {
                 out.bundle(
-                    format!("ld32 $a{register}, $mvertex_base, $mzero, {word}"),
+                    format!(
+                        "ld32 $a{register}, $mvertex_base, $mzero, {}",
+                        shape.word(word)
+                    ),
                     "",
                 );
             }
@@ -197,7 +266,7 @@ fn exponentials(out: &mut Worker, shape: &Shape<'_>, full: u32, rest: u32) {
     }
 }
 
-/// All atoms of `full` panels and `rest` atoms of one more, loaded into `$a0:1` through `$m4` one
+/// All atoms of `full` panels and `rest` atoms of one more, loaded into `$a0:1` through `$m5` one
 /// atom ahead of its use: `atom(out, number, load of the next)`. Numbers in the loop are those of
 /// one panel.
 fn stream(
@@ -209,7 +278,7 @@ fn stream(
     atom: impl Fn(&mut Worker, u32, &str),
 ) {
     let total = full * atoms + rest;
-    let load = |n: u32| format!("ld64step $a0:1, $mzero, $m4+=, {}", stride(n, atoms, jump));
+    let load = |n: u32| format!("ld64step $a0:1, $mzero, $m5+=, {}", stride(n, atoms, jump));
     out.bundle(load(0), "");
     // The last atom of all has no next.
     let loops = if rest > 0 {
@@ -233,14 +302,14 @@ fn stream(
 /// Multiplies the row of the result at `$m2` by the f32 factor in `$a6`.
 pub(super) fn scale_row(out: &mut Worker, shape: &Shape<'_>) {
     let convert = if shape.half { "f32tof16 $a6, $a6" } else { "" };
-    out.bundle("mov $m4, $m2", convert);
-    out.bundle("mov $m5, $m2", "");
+    out.bundle("mov $m5, $m2", convert);
+    out.bundle("mov $m6, $m2", "");
     let atoms = shape.atoms();
     let panels = shape.of.values.div_ceil(COLUMNS);
     let multiply = format!("{} $a2:3, {}, $a0:1", shape.op("mul"), shape.all(6));
     stream(out, panels, 0, atoms, 7, |out, n, load| {
         out.bundle(load, &multiply);
         let next = stride(n, atoms, 7);
-        out.bundle(format!("st64step $a2:3, $mzero, $m5+=, {next}"), "");
+        out.bundle(format!("st64step $a2:3, $mzero, $m6+=, {next}"), "");
     });
 }

@@ -499,6 +499,10 @@ fn attention(attention: &Attention, inputs: &[Vec<u8>], result: &mut [u8]) {
         let block = row / 16 * blocks + column / panel;
         matrix[(block * 16 + row % 16) * panel + column % panel]
     };
+    let mask = attention.mask.map_or(vec![], |pitch| {
+        let length = (queries - 1) * pitch as usize + keys;
+        floats(&inputs[3], element, length)
+    });
     let width = values.div_ceil(16) * 16;
     let mut out = vec![0.0; queries * width];
     for query in 0..queries {
@@ -512,7 +516,10 @@ fn attention(attention: &Attention, inputs: &[Vec<u8>], result: &mut [u8]) {
                     let at = (column / panel * queries + query) * panel + column % panel;
                     q[at] * right(&k, key, column, heads)
                 };
-                (0..head).map(product).sum::<f32>() * f32::from_bits(attention.scale)
+                let added = attention
+                    .mask
+                    .map_or(0.0, |pitch| mask[query * pitch as usize + key]);
+                (0..head).map(product).sum::<f32>() * f32::from_bits(attention.scale) + added
             })
             .collect();
         let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -524,7 +531,10 @@ fn attention(attention: &Attention, inputs: &[Vec<u8>], result: &mut [u8]) {
                 .enumerate()
                 .map(|(key, power)| power * right(&v, column, key, key_blocks))
                 .sum();
-            out[(column / 16 * queries + query) * 16 + column % 16] = sum / total;
+            // A query that sees nothing.
+            if most > f32::NEG_INFINITY || total.is_nan() && scores.iter().any(|s| s.is_nan()) {
+                out[(column / 16 * queries + query) * 16 + column % 16] = sum / total;
+            }
         }
     }
     let bytes = encoded(&out, element).data;
