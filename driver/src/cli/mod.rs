@@ -14,6 +14,7 @@ mod fmt;
 mod listing;
 mod ops;
 mod opt;
+mod profile;
 mod progress;
 mod rows;
 mod run;
@@ -183,11 +184,25 @@ pub fn read_text(path: &Path) -> Outcome<String> {
 
 /// Writes a file whole or not at all: a temporary file beside it is renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Outcome {
+    write_file_with(path, |out| out.write_all(bytes))
+}
+
+/// As [`write_file`], for what is too long to hold: `write` gets the open file.
+pub fn write_file_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Outcome {
     let failed =
         |e: &dyn std::fmt::Display| Failure::user(format!("cannot write {}: {e}", path.display()));
+    let whole = |file: &std::fs::File| {
+        let mut out = io::BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    };
     // A device or pipe cannot be replaced by a file.
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return std::fs::write(path, bytes).map_err(|e| failed(&e));
+        let file = std::fs::File::options().write(true).open(path);
+        return file.and_then(|file| whole(&file)).map_err(|e| failed(&e));
     }
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -201,8 +216,8 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Outcome {
         // The umask applies, as it does to any other file.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder).map_err(|e| failed(&e))?;
-    file.write_all(bytes).map_err(|e| failed(&e))?;
+    let file = builder.tempfile_in(folder).map_err(|e| failed(&e))?;
+    whole(file.as_file()).map_err(|e| failed(&e))?;
     file.persist(path).map_err(|e| failed(&e.error))?;
     Ok(())
 }

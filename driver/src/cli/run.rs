@@ -3,6 +3,7 @@
 use super::compile::{
     CompileArgs, conversions_json, conversions_text, pair, read_model, read_program,
 };
+use super::profile::{self, ProfileArgs};
 use super::{Failure, Outcome, print, progress, read};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;
@@ -13,6 +14,7 @@ use ipucc::npy;
 use ipucc_chip::timing;
 use ipucc_machine::package::{Observation, Package};
 use ipucc_runtime::{HostTensor, Session, SessionError, file};
+use ipucc_sim::RunReport;
 use ipucc_tensor::Module;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -48,6 +50,8 @@ pub struct Args {
     /// Seed of random inputs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    profile: ProfileArgs,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -109,7 +113,7 @@ pub fn run(args: Args) -> Outcome {
     let compile_seconds = started.elapsed().as_secs_f64();
     let predicted = package.predicted.cycles;
     let peak = sram_peak(&package);
-    let mut session = Session::new(package, options.assumptions, Default::default())
+    let mut session = Session::new(package, options.assumptions, args.profile.options())
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut run = Runner {
         args: &args,
@@ -123,6 +127,10 @@ pub fn run(args: Args) -> Outcome {
         run.rows()?
     };
     let simulate_seconds = started.elapsed().as_secs_f64();
+    if let Some(report) = &summary.report {
+        let name = profile::names(&session.package().map);
+        args.profile.write_trace(report, &name)?;
+    }
 
     let simulated = summary.cycles.iter().copied().max().unwrap_or(0);
     if args.json {
@@ -136,6 +144,7 @@ pub fn run(args: Args) -> Outcome {
             "compile_seconds": compile_seconds,
             "simulate_seconds": simulate_seconds,
             "outputs": summary.outputs,
+            "breakdown": args.profile.json(summary.report.as_ref()),
             "checked": summary.checked.as_ref().map(Checked::json),
             "accuracy": summary.accuracy,
             "reference_accuracy": summary.reference_accuracy,
@@ -157,6 +166,9 @@ pub fn run(args: Args) -> Outcome {
             timing::CLOCK_HZ as f64 / 1e9,
             summary.tiles_computing,
         );
+        if let Some(report) = &summary.report {
+            summary.text.push_str(&args.profile.text(report));
+        }
         print(&summary.text)?;
     }
     if let Some(wrong) = summary.wrong {
@@ -197,6 +209,8 @@ fn sram_peak(package: &Package) -> u32 {
 struct Summary {
     text: String,
     cycles: Vec<u64>,
+    /// Of the last run.
+    report: Option<RunReport>,
     /// How the first run differed from the prediction.
     wrong: Option<String>,
     outputs: Vec<serde_json::Value>,
@@ -343,6 +357,7 @@ impl Runner<'_> {
                 summary.checked = Some(checked);
             }
         }
+        summary.report = Some(outcome.report);
         Ok(outcome.outputs)
     }
 

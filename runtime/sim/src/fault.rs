@@ -43,6 +43,9 @@ pub enum Cause {
     /// No tile can go on.
     #[error("deadlock:\n{0}")]
     Deadlock(String),
+    /// A breakpoint (`Simulator::set_break`).
+    #[error("breakpoint")]
+    Break,
     /// The cycle limit was reached.
     #[error("cycle limit of {0} reached")]
     Limit(u64),

@@ -10,6 +10,8 @@ pub mod replay;
 mod store;
 pub mod worker;
 
-pub use chip::{BarrierReport, Breakdown, Options, RunReport, Simulator, TileReport};
+pub use chip::{
+    Activity, BarrierReport, Breakdown, Options, RunReport, Simulator, Span, TileReport, WorkerUse,
+};
 pub use fault::{Cause, ContextId, Failure, SimError};
 pub use worker::AmpMode;

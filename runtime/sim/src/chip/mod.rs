@@ -6,14 +6,16 @@ mod log;
 mod probe;
 mod row;
 mod tile;
+mod trace;
 
 pub use tile::Breakdown;
+pub use trace::{Activity, Span, WorkerUse};
 
 use crate::decode::{CodeStore, DecodeModel};
 use crate::fault::{Cause, ContextId, Failure, SimError};
 use crate::memory::{TILE_BYTES, TileMemory};
 use crate::store::Store;
-use crate::worker::{AmpMode, Model};
+use crate::worker::{AmpMode, Model, WorkerState};
 use fabric::{Delivery, Party, PortState};
 use ipucc_chip::{Assumptions, Chip, LogicalTile};
 use rayon::prelude::*;
@@ -29,6 +31,8 @@ pub struct Options {
     pub amp: AmpMode,
     /// Keep the turns of every launch of workers for the report.
     pub record_launches: bool,
+    /// Keep the timeline of every tile for the report.
+    pub trace: bool,
 }
 
 impl Default for Options {
@@ -37,6 +41,7 @@ impl Default for Options {
             cycle_limit: 10_000_000_000,
             amp: AmpMode::Exact,
             record_launches: false,
+            trace: false,
         }
     }
 }
@@ -61,8 +66,13 @@ pub struct TileReport {
     pub breakdown: Breakdown,
     /// Turns of all its workers.
     pub worker_turns: u64,
+    /// What every worker used.
+    pub workers: [WorkerUse; 6],
     /// Turns of the six workers by launch, if they were recorded.
     pub launches: Vec<[u64; 6]>,
+    /// Spans in the order in which they ended, if a timeline was kept; those of the supervisor do
+    /// not overlap.
+    pub spans: Vec<Span>,
 }
 
 /// A run that came to its end.
@@ -165,6 +175,30 @@ impl Simulator {
         self.tiles.get(tile.index()).map(Tile::registers)
     }
 
+    /// A worker of a tile, for dumps.
+    pub fn worker(&self, tile: LogicalTile, index: usize) -> Option<&WorkerState> {
+        self.tiles.get(tile.index())?.worker(index)
+    }
+
+    /// A supervisor CSR of a tile as stored, for dumps.
+    pub fn csr(&self, tile: LogicalTile, number: u8) -> Option<u32> {
+        Some(self.tiles.get(tile.index())?.csr(number))
+    }
+
+    /// Stops the run (with [`Cause::Break`]) when a context of this tile is about to issue the group
+    /// at `pc` for the `hits`-th time (at least 1). Workers of a tile are executed at their launch one
+    /// after the other, so those with higher numbers have not begun when one stops.
+    ///
+    /// # Errors
+    /// No such tile.
+    pub fn set_break(&mut self, tile: LogicalTile, pc: u32, hits: u64) -> Result<(), SimError> {
+        let missing = SimError::NoTile(tile.0, self.chip.tiles());
+        let state = self.tiles.get_mut(tile.index()).ok_or(missing)?;
+        state.breaks.retain(|&(at, _)| at != pc);
+        state.breaks.push((pc, hits.max(1)));
+        Ok(())
+    }
+
     /// Asks for `bytes` bytes at `address` of a tile as they are whenever its supervisor is about
     /// to execute the instruction at `pc`; the last time counts. [`Simulator::seen`] gives them.
     ///
@@ -191,7 +225,7 @@ impl Simulator {
     pub fn start(&mut self, entries: &[(LogicalTile, u32)]) {
         for &(tile, entry) in entries {
             if let Some(state) = self.tiles.get_mut(tile.index()) {
-                state.start(entry);
+                state.start(entry, self.options.trace);
             }
         }
     }
@@ -228,7 +262,9 @@ impl Simulator {
                 },
                 breakdown: tile.breakdown,
                 worker_turns: tile.worker_turns,
+                workers: tile.workers_used,
                 launches: tile.launches.clone(),
+                spans: tile.spans.clone().unwrap_or_default(),
             })
             .collect();
         let cycles = tiles

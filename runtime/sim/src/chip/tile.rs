@@ -5,10 +5,12 @@
 //! through memory are therefore not interleaved.
 
 mod system;
+mod watch;
 
 use super::decoded::{Decoded, decode};
 use super::log::ExchangeLog;
 use super::probe::Probes;
+use super::trace::{Activity, Span, WorkerUse};
 use crate::decode::{CodeCache, CodeStore, DecodeModel};
 use crate::fault::{Cause, ContextId, Failure};
 use crate::memory::{CodeMarks, FetchWindow, TILE_BYTES, TileMemory};
@@ -90,6 +92,12 @@ pub struct Tile {
     pub format: u8,
     /// Cycles so far by use.
     pub breakdown: Breakdown,
+    /// What every worker used.
+    pub workers_used: [WorkerUse; WORKERS],
+    /// Timeline, if it is kept.
+    pub spans: Option<Vec<Span>>,
+    /// Breakpoints: address and how often it is still passed.
+    pub(super) breaks: Vec<(u32, u64)>,
     /// Issue groups executed by workers.
     pub worker_turns: u64,
     /// Turns of the six workers by launch, if they are recorded.
@@ -103,7 +111,8 @@ pub struct Tile {
     /// Cycle from which the supervisor owns the slot again; 0 = owns it.
     pub(super) slot_free: [u64; WORKERS],
     last_exit: u64,
-    launched: u64,
+    /// Supervisor cycles counted at the first launch since the last join.
+    launched: Option<u64>,
     pub(super) row_start: u64,
     /// First cycle in which a launch may use the weights loaded last.
     weights_ready: u64,
@@ -142,6 +151,9 @@ impl Tile {
             pointer: None,
             format: 0,
             breakdown: Breakdown::default(),
+            workers_used: Default::default(),
+            spans: None,
+            breaks: Vec::new(),
             worker_turns: 0,
             launches: Vec::new(),
             mrf: [0; 32],
@@ -152,7 +164,7 @@ impl Tile {
             shared: Shared::new(),
             slot_free: [0; WORKERS],
             last_exit: 0,
-            launched: 0,
+            launched: None,
             row_start: 0,
             weights_ready: 0,
             stream: None,
@@ -163,14 +175,16 @@ impl Tile {
     }
 
     /// Begins at `entry` in cycle 0.
-    pub fn start(&mut self, entry: u32) {
+    pub fn start(&mut self, entry: u32, trace: bool) {
+        self.spans = trace.then(Vec::new);
+        self.workers_used = Default::default();
         self.status = Status::Running;
         self.now = 0;
         self.pc = entry;
         self.producers = [None; 16];
         self.slot_free = [0; WORKERS];
         self.last_exit = 0;
-        self.launched = 0;
+        self.launched = None;
         self.weights_ready = 0;
         self.breakdown = Breakdown::default();
         self.worker_turns = 0;
@@ -196,6 +210,11 @@ impl Tile {
     /// Goes on in `cycle` after a wait that began at `since`.
     pub fn resume(&mut self, since: u64, cycle: u64) {
         self.breakdown.barrier += cycle - since;
+        let activity = match self.status {
+            Status::Barrier { zone, .. } => Activity::Barrier { zone },
+            _ => Activity::Credit,
+        };
+        self.span(activity, since, cycle, self.pc.wrapping_sub(4));
         self.now = cycle;
         self.status = Status::Running;
     }
@@ -211,7 +230,10 @@ impl Tile {
             let mut result = Ok(());
             while self.status == Status::Running && result.is_ok() {
                 self.probes.reached(self.pc, &mem);
-                result = self.step(&mut mem, env);
+                result = match self.at_break(&mem) {
+                    Some(failure) => Err(failure),
+                    None => self.step(&mut mem, env),
+                };
             }
             result
         };
@@ -319,11 +341,11 @@ impl Tile {
             let detail = "sendpicp must stand at a multiple of 8";
             return Err(self.exception(Some(&inst), Exception::InvalidInstruction, detail));
         }
-        let in_row = !self.log.is_empty() || exchange;
+        let in_row = self.log.code.is_some() || exchange;
         if in_row && !exchange && !row_companion(inst.op) {
             // Anything but exchange instructions, base switches and the return ends the row.
             self.log.end = self.now;
-            self.end_row();
+            self.end_row(self.now);
             return Ok(());
         }
         if exchange {
@@ -390,18 +412,20 @@ impl Tile {
             if was_row {
                 if inst.op == Op::BrMmmn {
                     self.log.end = issue;
-                    self.breakdown.exchange += issue - self.row_start;
-                    self.end_row();
+                    self.end_row(self.now);
                 }
             } else {
                 self.breakdown.supervisor += self.now - before;
             }
             return Ok(());
         }
-        self.system(&inst, mem, before, env)
+        self.system(&inst, mem, before, in_row, env)
     }
 
-    fn end_row(&mut self) {
+    fn end_row(&mut self, end: u64) {
+        self.breakdown.exchange += end - self.row_start;
+        let pc = self.log.code.map_or(self.pc, |code| code.0);
+        self.span(Activity::Exchange, self.row_start, end, pc);
         self.status = Status::RowEnd;
         self.stream = None;
     }

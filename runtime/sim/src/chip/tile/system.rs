@@ -1,6 +1,7 @@
 //! What the supervisor alone does: CSRs, weights, launches, barriers and credit.
 
 use super::super::log::SelectEvent;
+use super::super::trace::{Activity, Span};
 use super::{Env, Producer, Status, Tile, WORKERS};
 use crate::fault::{Cause, ContextId, Failure};
 use crate::memory::{FetchWindow, TileMemory};
@@ -16,6 +17,7 @@ impl Tile {
         inst: &Inst,
         mem: &mut TileMemory<'_>,
         before: u64,
+        in_row: bool,
         env: Env<'_>,
     ) -> Result<(), Box<Failure>> {
         let a = env.assumptions;
@@ -64,7 +66,8 @@ impl Tile {
                     let detail = "a worker is still active; join with `sync 2` first";
                     return Err(self.exception(Some(inst), Exception::InvalidInstruction, detail));
                 }
-                self.launched = issue;
+                let counted = self.breakdown.supervisor + issue - before;
+                self.launched.get_or_insert(counted);
                 if env.record_launches {
                     self.launches.push([0; WORKERS]);
                 }
@@ -108,7 +111,9 @@ impl Tile {
         }
         self.pc += 4;
         self.now = issue + u64::from(cost);
-        self.breakdown.supervisor += self.now - before;
+        if !in_row {
+            self.breakdown.supervisor += self.now - before;
+        }
         Ok(())
     }
 
@@ -214,16 +219,31 @@ impl Tile {
         }
         start += 6 * u64::from(turns) + u64::from(cycles);
         let turns = env.limit.saturating_sub(start) / 6 + 1;
-        let stop = worker::run(
-            worker,
-            &mut self.shared,
-            mem,
-            &mut self.cache,
-            env.model,
-            start,
-            turns,
-        );
+        let stop = if self.breaks.is_empty() {
+            worker::run(
+                worker,
+                &mut self.shared,
+                mem,
+                &mut self.cache,
+                env.model,
+                start,
+                turns,
+            )
+        } else {
+            self.run_watched(w, mem, env, start, turns)?
+        };
         self.worker_turns += stop.turns;
+        self.workers_used[w].turns += stop.turns;
+        self.workers_used[w].cycles += stop.cycles;
+        if let Some(spans) = &mut self.spans {
+            spans.push(Span {
+                context: ContextId::Worker(w as u8),
+                activity: Activity::Worker,
+                start,
+                end: start + stop.cycles,
+                pc: entry,
+            });
+        }
         if let Some(launch) = self.launches.last_mut() {
             launch[w] = stop.turns;
         }
@@ -279,14 +299,15 @@ impl Tile {
             2 => {
                 let joined = self.last_exit + u64::from(a.sup_join);
                 self.now = (issue + u64::from(a.sup_sync)).max(joined);
-                if self.last_exit > 0 && self.launched > 0 && joined > issue {
-                    self.breakdown.compute += self.now - self.launched;
-                    let counted = issue - self.launched;
-                    self.breakdown.supervisor = self.breakdown.supervisor.saturating_sub(counted);
-                } else {
-                    self.breakdown.supervisor += self.now - issue;
+                match self.launched.take() {
+                    Some(counted) if joined > issue => {
+                        let since = self.breakdown.supervisor - counted;
+                        self.breakdown.supervisor = counted;
+                        self.breakdown.compute += since + self.now - issue;
+                    }
+                    _ => self.breakdown.supervisor += self.now - issue,
                 }
-                self.launched = 0;
+                self.span(Activity::Join, issue, self.now, self.pc - 4);
             }
             3 if credit > 0 => {
                 let detail = "sync while the tile has abstention credit (sup_sync_e7)";
