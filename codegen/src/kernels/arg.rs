@@ -89,6 +89,15 @@ fn floats(out: &mut Worker, arg: &ArgReduce) {
     };
     out.repeat(arg.axis - 1, |body| step(body, load));
     step(out, "");
+    // Nothing is larger than a NaN in the first place.
+    if half {
+        out.bundle("ldb16 $a0, $m0, $mzero, 0", "");
+        out.bundle("", "f16tof32 $a0, $a0");
+    } else {
+        out.bundle("ld32 $a0, $m0, $mzero, 0", "");
+    }
+    out.bundle("", "f32cmpeq $a0, $a0, $a0");
+    out.bundle("", "and $a5, $a5, $a0");
     out.bundle("", "f32toi32 $a5, $a5");
     out.bundle("st32 $a5, $m1, $mzero, 0", "");
 }

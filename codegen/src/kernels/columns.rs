@@ -1,5 +1,6 @@
 //! Reductions of an axis that is not the innermost: each vector of columns is folded on its own.
 
+use super::extremes;
 use super::rows::frame;
 use super::{Launch, Made, Word, anywhere, fits};
 use crate::worker::Worker;
@@ -113,16 +114,20 @@ pub(super) fn reduce(reduce: &Reduce) -> Result<Made, NoKernel> {
             _ if half => return Err(no("an f16 product has no kernel".into())),
             _ => "mul",
         };
-        let op = if half {
-            format!("f16v4{name} $a4:5, $a4:5, $a0:1")
+        let op = "f32v2mul $a4:5, $a4:5, $a0:1";
+        if name == "mul" {
+            row.bundle("ld64step $a4:5, $mzero, $m2+=, $m5", "");
+            if reduce.axis > 1 {
+                row.bundle(load, "");
+                row.repeat(reduce.axis - 2, |body| body.bundle(load, op));
+                row.bundle("", op);
+            }
         } else {
-            format!("f32v2{name} $a4:5, $a4:5, $a0:1")
-        };
-        row.bundle("ld64step $a4:5, $mzero, $m2+=, $m5", "");
-        if reduce.axis > 1 {
-            row.bundle(load, "");
-            row.repeat(reduce.axis - 2, |body| body.bundle(load, &op));
-            row.bundle("", &op);
+            extremes::fold(&mut row, half, name, (reduce.axis, true), |register, _| {
+                let next = register + 1;
+                format!("ld64step $a{register}:{next}, $mzero, $m2+=, $m5")
+            });
+            extremes::marked(&mut row, half);
         }
         match (half, output == ScalarType::F16) {
             (true, true) | (false, false) => row.bundle("st64step $a4:5, $mzero, $m7+=, 1", ""),

@@ -2,11 +2,14 @@
 //! general one.
 
 use super::Made;
-use super::rows::{constant, describe, frame, lateral, lowest, made, mask_words, row_sum};
+use super::rows::{constant, describe, frame, lateral, made, mask_words, row_sum};
 use crate::worker::Worker;
 use ipucc_chip::{Assumptions, ScalarType};
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::{Reduce, ReduceKind, Rows};
+
+/// Bits of `$FP_CLR` that clear the flags (`isa/execution.md` 8).
+const CLEAR_FLAGS: u32 = 7;
 
 /// A reduction.
 pub(super) fn reduce(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKernel> {
@@ -48,11 +51,8 @@ fn innermost(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKerne
     }
     let (name, filler) = match reduce.kind {
         ReduceKind::Sum | ReduceKind::Mean => ("sum", 0),
-        ReduceKind::Max => ("max", lowest(rows.element)),
-        ReduceKind::Min => (
-            "min",
-            lowest(rows.element) ^ if row.half() { 0x8000_8000 } else { 0x8000_0000 },
-        ),
+        ReduceKind::Max => ("max", if row.half() { 0xfc00_fc00 } else { 0xff80_0000 }),
+        ReduceKind::Min => ("min", if row.half() { 0x7c00_7c00 } else { 0x7f80_0000 }),
         ReduceKind::Prod => return Err(no("a product has no kernel".into())),
     };
     let mut constants = vec![(reduce.axis as f32).to_bits()];
@@ -75,13 +75,34 @@ fn innermost(reduce: &Reduce, assumptions: &Assumptions) -> Result<Made, NoKerne
         );
         out.bundle("", format!("or $a6, $a6, {:#x}", filler & 0xfff0_0000));
         out.bundle("", "mov $a7, $a6");
+        if row.half() {
+            // A NaN in a comparison leaves the flag of an invalid operation.
+            out.bundle("", format!("setzi $a0, {CLEAR_FLAGS}"));
+            out.bundle("", "uput $FP_CLR, $a0");
+        }
         row.pass(out, &[2], 0, |body, tail| {
             let acc = body.pin(6, 2);
             let x = body.load(0, 2);
             let x = row.fill(body, x, tail);
             body.write(acc, &row.op(name), &format!("%{acc}, %{x}"), &[acc, x]);
+            if row.half() {
+                body.aux(&format!("f16v4cmpne $azeros, %{x}, %{x}"), None, &[x]);
+            } else {
+                body.aux(&format!("f32v2mac %{x}, %{x}"), None, &[x]);
+            }
         })?;
         lateral(out, &row, name);
+        // All ones where there was a NaN, which the maximum does not tell (`extremes`).
+        if row.half() {
+            out.bundle("", "uget $a0, $FP_STS");
+            out.bundle("", "f32fromi32 $a0, $a0");
+            out.bundle("", "f32cmplt $a0, $azero, $a0");
+        } else {
+            out.bundle("", "f32v2gina $a0:1, $azeros, 0");
+            out.bundle("", "f32add $a0, $a0, $a1");
+            out.bundle("", "f32cmpne $a0, $a0, $a0");
+        }
+        out.bundle("", "or $a6, $a6, $a0");
         let into = match (row.half(), half_out) {
             (true, false) => "f16tof32",
             (false, true) => "f32tof16",

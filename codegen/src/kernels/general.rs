@@ -10,6 +10,13 @@ use ipucc_chip::ScalarType;
 use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::{Reduce, ReduceKind};
 
+/// Bit of `$FP_CLR` that clears the accumulators (`isa/amp.md` 11).
+const CLEAR_ACCUMULATORS: u32 = 8;
+
+fn extreme(kind: ReduceKind) -> bool {
+    matches!(kind, ReduceKind::Max | ReduceKind::Min)
+}
+
 /// Entries of the parts of a reduction.
 const NAMES: [&str; 2] = ["reduce", "reduce_last"];
 
@@ -74,9 +81,15 @@ pub(super) fn reduce(reduce: &Reduce) -> Result<Made, NoKernel> {
             let count = (reduce.axis as f32).to_bits();
             setup.constant_a(7, count);
         }
+        if input == ScalarType::F32 && extreme(reduce.kind) {
+            setup.bundle("", format!("setzi $a0, {CLEAR_ACCUMULATORS}"));
+            setup.bundle("", "uput $FP_CLR, $a0");
+        }
         let mut body = Worker::new();
         if integer {
             integers(&mut body, reduce);
+        } else if input == ScalarType::F16 && extreme(reduce.kind) {
+            halves(&mut body, reduce, part.pair);
         } else {
             floats(&mut body, reduce, part.pair);
         }
@@ -148,7 +161,14 @@ fn floats(out: &mut Worker, reduce: &Reduce, pair: Option<i32>) {
             _ => {}
         }
     };
+    // Squares show a NaN, which maxima and minima do not keep (`extremes`).
+    let look = |out: &mut Worker| match (extreme(reduce.kind), pair.is_some()) {
+        (true, true) => out.bundle("", "f32v2mac $a0:1, $a0:1"),
+        (true, false) => out.bundle("", "f32mac $a0, $a0"),
+        (false, _) => {}
+    };
     element(out, "");
+    look(out);
     let (fold, copy) = if pair.is_some() {
         (
             format!("f32v2{name} $a4:5, $a4:5, $a0:1"),
@@ -160,8 +180,22 @@ fn floats(out: &mut Worker, reduce: &Reduce, pair: Option<i32>) {
     out.bundle("", copy);
     if reduce.axis > 1 {
         element(out, "");
-        out.repeat(reduce.axis - 2, |body| element(body, &fold));
+        out.repeat(reduce.axis - 2, |body| {
+            look(body);
+            element(body, &fold);
+        });
+        look(out);
         out.bundle("", &fold);
+    }
+    if extreme(reduce.kind) {
+        out.bundle("", "f32v2gina $a0:1, $azeros, 0");
+        if pair.is_some() {
+            out.bundle("", "f32v2cmpne $a0:1, $a0:1, $a0:1");
+            out.bundle("", "or64 $a4:5, $a4:5, $a0:1");
+        } else {
+            out.bundle("", "f32cmpne $a0, $a0, $a0");
+            out.bundle("", "or $a4, $a4, $a0");
+        }
     }
     if reduce.kind == ReduceKind::Mean {
         for lane in 4..4 + 1 + u32::from(pair.is_some()) {
@@ -176,6 +210,43 @@ fn floats(out: &mut Worker, reduce: &Reduce, pair: Option<i32>) {
             out.bundle("", "sort4x16hi $a4, $a4, $a1");
         }
         _ => {}
+    }
+    out.bundle("st32 $a4, $m1, $mzero, 0", "");
+}
+
+/// The extreme of one or two columns of halves, as halves: infinities would not come back from f32.
+fn halves(out: &mut Worker, reduce: &Reduce, pair: Option<i32>) {
+    let name = match reduce.kind {
+        ReduceKind::Max => "max",
+        _ => "min",
+    };
+    out.bundle("mov $m2, $m0", "or $a6, $azero, $azero");
+    if let Some(bytes) = pair {
+        out.constant_m(3, bytes as u32);
+        out.bundle("add $m3, $m0, $m3", "");
+    }
+    let element = |out: &mut Worker| {
+        out.bundle("ldb16step $a0, $mzero, $m2+=, $m4", "");
+        if pair.is_some() {
+            out.bundle("ldb16step $a1, $mzero, $m3+=, $m4", "");
+            out.bundle("", "sort4x16lo $a0, $a0, $a1");
+        }
+        out.bundle("", "f16v2cmpne $a1, $a0, $a0");
+        out.bundle("", "or $a6, $a6, $a1");
+    };
+    element(out);
+    out.bundle("", "mov $a4, $a0");
+    out.repeat(reduce.axis - 1, |body| {
+        element(body);
+        body.bundle("", format!("f16v2{name} $a4, $a4, $a0"));
+    });
+    out.bundle("", "or $a4, $a4, $a6");
+    if reduce.output == ScalarType::F32 {
+        out.bundle("", "f16tof32 $a4, $a4");
+    } else if pair.is_none() {
+        // The other half of the word stays.
+        out.bundle("ld32 $a1, $m1, $mzero, 0", "");
+        out.bundle("", "sort4x16hi $a4, $a4, $a1");
     }
     out.bundle("st32 $a4, $m1, $mzero, 0", "");
 }

@@ -6,6 +6,7 @@ mod cast;
 mod columns;
 mod copy;
 mod dot;
+mod extremes;
 mod fill;
 mod fold;
 mod gather;

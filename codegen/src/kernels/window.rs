@@ -4,6 +4,7 @@
 //! innermost axis of the window, the others written out, the load of a tap beside the arithmetic
 //! of the tap before. Sums and products of halves are f32.
 
+use super::extremes;
 use super::nest::{Dim, Nest};
 use super::{Made, anywhere, fits};
 use crate::worker::Worker;
@@ -117,11 +118,25 @@ pub(super) fn generate(window: &Window) -> Result<Made, NoKernel> {
     let weights = |tap: u32| tap * tap_bytes / access;
     let near = every.iter().all(|&offset| offset <= MOST_OFFSET)
         && weights(every.len() as u32) <= MOST_OFFSET;
-    if every.len() <= UNROLLED && near {
+    if every.len() <= UNROLLED && near && window.kind == WindowKind::Max {
+        extremes::fold(
+            &mut body,
+            half,
+            "max",
+            (every.len() as u32, false),
+            |register, n| {
+                let (next, offset) = (register + 1, every[n as usize]);
+                format!("ld64 $a{register}:{next}, $m0, $mzero, {offset}")
+            },
+        );
+        extremes::marked(&mut body, half);
+        body.bundle("st64 $a4:5, $m1, $mzero, 0", "");
+    } else if every.len() <= UNROLLED && near {
         item.begin(&mut body, false);
         for (&offset, tap) in every.iter().zip(0..) {
             item.tap(&mut body, Some([offset, weights(tap)]));
         }
+        item.end(&mut body);
     } else {
         setup.constant_m(item.registers.input + 2, inner.input * bytes / access);
         if convolution {
@@ -134,8 +149,8 @@ pub(super) fn generate(window: &Window) -> Result<Made, NoKernel> {
             body.repeat(inner.count, |body| item.tap(body, None));
             moved = offset + i64::from(inner.count) * step;
         }
+        item.end(&mut body);
     }
-    item.end(&mut body);
     let nest = Nest {
         name: "window",
         pointers,
@@ -175,6 +190,7 @@ impl Item {
             out.bundle("", format!("or $a4, $a4, {:#x}", infinity & 0xfff0_0000));
             out.bundle("", "mov $a5, $a4");
             out.bundle("", "or64 $a0:1, $a4:5, $azeros");
+            out.bundle("", "or64 $a6:7, $azeros, $azeros");
             return;
         }
         for pair in ["$a0:1", "$a2:3", "$a4:5"] {
@@ -218,12 +234,30 @@ impl Item {
                 out.bundle(load("$a0:1", input), self.fold());
                 out.bundle(load("$a2:3", weights), "");
             }
+            (WindowKind::Max, _) => {
+                self.look(out);
+                out.bundle(load("$a0:1", input), self.fold());
+            }
             _ => out.bundle(load("$a0:1", input), self.fold()),
         }
     }
 
+    /// Keeps which lanes of the tap in `$a0:1` are NaN, all ones in `$a6:7`.
+    fn look(&self, out: &mut Worker) {
+        let compare = if self.half {
+            "f16v4cmpne"
+        } else {
+            "f32v2cmpne"
+        };
+        out.bundle("", format!("{compare} $a2:3, $a0:1, $a0:1"));
+        out.bundle("", "or64 $a6:7, $a6:7, $a2:3");
+    }
+
     /// Folds the last tap and stores.
     fn end(&self, out: &mut Worker) {
+        if self.kind == WindowKind::Max {
+            self.look(out);
+        }
         out.bundle("", self.fold());
         const GATHER: &str = "f32v2gina $a0:1, $azeros, 0";
         let result = if self.kind == WindowKind::Conv { 2 } else { 1 };
@@ -232,7 +266,10 @@ impl Item {
             out.bundle(format!("st{bits} {what}, $m{result}, $mzero, 0"), "");
         };
         match (self.kind, self.half) {
-            (WindowKind::Max, _) => store(out, "$a4:5"),
+            (WindowKind::Max, _) => {
+                out.bundle("", "or64 $a4:5, $a4:5, $a6:7");
+                store(out, "$a4:5");
+            }
             (WindowKind::Conv, true) => {
                 out.bundle("", GATHER);
                 out.bundle("", "f32v2tof16 $a0, $a0:1");

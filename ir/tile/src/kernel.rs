@@ -253,8 +253,9 @@ pub struct Scatter {
     pub row_bytes: u32,
 }
 
-/// `result[o][i]` = the first position `a` of the largest (smallest) of `input[o][a][i]`. NaN
-/// counts as no element; without any element above minus infinity (below infinity) it is 0.
+/// `result[o][i]` = the first position `a` of the largest (smallest) of `input[o][a][i]`: that of
+/// the first element unless a later one is larger (smaller), so a NaN counts in the first place
+/// only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ArgReduce {
     /// The largest (`true`) or the smallest element.

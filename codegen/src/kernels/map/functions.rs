@@ -207,8 +207,7 @@ impl Lower<'_> {
             p = self.arithmetic("add", c(coefficient), p, false)?;
         }
         let y = self.arithmetic("mul", x, p, false)?;
-        let y = self.plain("min", c(1.0), y)?;
-        self.plain("max", c(-1.0), y)
+        self.clamp(y, (-1f32).to_bits(), 1f32.to_bits())
     }
 }
 

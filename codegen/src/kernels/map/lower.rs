@@ -9,6 +9,8 @@ use ipucc_tile::kernel::{BinaryOp, CompareOp, Expr, Map};
 pub enum Source {
     /// These bits in every word.
     Bits(u32),
+    /// These bits in the first word and those in the second.
+    Limits(u32, u32),
     /// The one element of this input that the row has, in every lane.
     Scalar(usize, ScalarType),
 }
@@ -187,18 +189,19 @@ impl Lower<'_> {
         if let Source::Bits(0) = source {
             return ZERO;
         }
-        if let (true, Source::Bits(bits)) = (self.reload, source) {
-            let at = self
-                .out
-                .constants
-                .iter()
-                .position(|&c| c == bits)
-                .unwrap_or_else(|| {
-                    self.out.constants.push(bits);
-                    self.out.constants.len() - 1
-                });
+        let constants = match source {
+            Source::Bits(bits) => Some([bits, bits]),
+            Source::Limits(low, high) => Some([low, high]),
+            Source::Scalar(..) => None,
+        };
+        if let (true, Some(constants)) = (self.reload, constants) {
             let register = self.out.body.register(words);
-            for word in 0..words {
+            for (word, &bits) in (0..words).zip(&constants) {
+                let list = &mut self.out.constants;
+                let at = list.iter().position(|&c| c == bits).unwrap_or_else(|| {
+                    list.push(bits);
+                    list.len() - 1
+                });
                 self.out.body.ins.push(Ins {
                     text: format!(
                         "ld32 %{register}.{word}, $mvertex_base, $mzero, {}",
@@ -321,6 +324,62 @@ impl Lower<'_> {
         Ok(Val::Reg(d, ty))
     }
 
+    /// Maximum or minimum that keeps NaN: `clamp` does where one operand is a constant.
+    fn extreme(&mut self, op: &str, x: Val, y: Val) -> Result<Val, String> {
+        let ty = x.ty();
+        let infinity = match ty {
+            ScalarType::F16 => 0x7c00,
+            _ => 0x7f80_0000,
+        };
+        let sign = match ty {
+            ScalarType::F16 => 0x8000,
+            _ => 0x8000_0000,
+        };
+        match (x, y) {
+            (Val::Const(bits, _), other) | (other, Val::Const(bits, _)) if x.ty() == y.ty() => {
+                if op == "max" {
+                    self.clamp(other, bits, infinity)
+                } else {
+                    self.clamp(other, infinity | sign, bits)
+                }
+            }
+            _ => {
+                let most = self.plain(op, x, y)?;
+                let mut found = self.vector(most)?;
+                for operand in [x, y] {
+                    let nan = self.plain("cmpne", operand, operand)?;
+                    let nan = self.vector(nan)?;
+                    found = self.logic("or", found, nan, ty);
+                }
+                Ok(Val::Reg(found, ty))
+            }
+        }
+    }
+
+    /// `x` between two constants given by their bits, NaN where x is.
+    pub(super) fn clamp(&mut self, x: Val, low: u32, high: u32) -> Result<Val, String> {
+        let ty = x.ty();
+        let source = self.vector(x)?;
+        let limits = match ty {
+            ScalarType::F16 => self.resident(Source::Bits(low & 0xffff | high << 16), 1),
+            _ => self.resident(Source::Limits(low, high), 2),
+        };
+        let mnemonic = self.mnemonic("clamp", ty)?;
+        let first = self.whole(source, ty);
+        let d = self.register(ty);
+        let second = match (limits, ty) {
+            (ZERO, _) => "$azero".to_owned(),
+            (limits, ScalarType::F16) => format!("%{limits}.0"),
+            (limits, _) => format!("%{limits}"),
+        };
+        self.aux(
+            format!("{mnemonic} %{d}, {first}, {second}"),
+            d,
+            &[source, limits],
+        );
+        Ok(Val::Reg(d, ty))
+    }
+
     /// A bitwise operation of whole vectors.
     pub(super) fn logic(&mut self, op: &str, x: Reg, y: Reg, ty: ScalarType) -> Reg {
         let d = self.register(ty);
@@ -355,8 +414,8 @@ impl Lower<'_> {
                 }
                 _ => self.arithmetic("sub", x, y, false),
             },
-            BinaryOp::Min => self.plain("min", x, y),
-            BinaryOp::Max => self.plain("max", x, y),
+            BinaryOp::Min => self.extreme("min", x, y),
+            BinaryOp::Max => self.extreme("max", x, y),
             BinaryOp::Div => self.by_lane("f32div", &[x, y]),
             BinaryOp::Pow => match y {
                 Val::Const(bits, ScalarType::F32) => self.power(x, f32::from_bits(bits)),

@@ -434,8 +434,12 @@ fn code(shape: &Shape<'_>, plan: &Plan) -> (String, [u64; 6]) {
         head.solo(format!("ld32 $m{buffer}, $mvertex_base, $mzero, {buffer}"));
     }
     for &(register, source) in &plan.lowered.residents {
+        let at = plan.schedule.place(register);
+        if let Source::Limits(low, high) = source {
+            head.constant_a(at, low);
+            head.constant_a(at + 1, high);
+        }
         if let Source::Bits(bits) = source {
-            let at = plan.schedule.place(register);
             head.constant_a(at, bits);
             if plan.lowered.body.sizes[register] == 2 {
                 head.solo(format!("mov $a{}, $a{at}", at + 1));

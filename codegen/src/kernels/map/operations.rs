@@ -138,6 +138,26 @@ impl Maker<'_> {
             let (a, first) = self.in_aux(x)?;
             let (b, second) = self.in_aux(y)?;
             let d = self.aux()?;
+            if matches!(op, BinaryOp::Min | BinaryOp::Max) {
+                let t = self.aux()?;
+                let form = if ty == ScalarType::F16 {
+                    "f16v2"
+                } else {
+                    "f32"
+                };
+                self.a(format!("{form}{name} $a{d}, $a{a}, $a{b}"));
+                // The chip's own loses a NaN.
+                for operand in [a, b] {
+                    self.a(format!("{form}cmpne $a{t}, $a{operand}, $a{operand}"));
+                    self.a(format!("or $a{d}, $a{d}, $a{t}"));
+                }
+                self.free[1].push(t);
+                self.drop_all(&[first, second], 1);
+                return Ok(Value {
+                    place: Place::Aux(d),
+                    ty,
+                });
+            }
             match (ty, name) {
                 (ScalarType::F16, "div") => {
                     let t = self.aux()?;

@@ -332,9 +332,9 @@ fn arg_reduce(arg: &ArgReduce, inputs: &[Vec<u8>], result: &mut [u8]) {
     let mut found = Vec::new();
     for o in 0..arg.outer as usize {
         for i in 0..inner {
-            let (mut best, mut position) = (f64::NEG_INFINITY, 0);
-            for a in 0..axis {
-                // False for NaN, which counts as no element.
+            let (mut best, mut position) = (values[o * axis * inner + i], 0);
+            for a in 1..axis {
+                // False for NaN, which counts in the first place only.
                 if values[(o * axis + a) * inner + i] > best {
                     best = values[(o * axis + a) * inner + i];
                     position = a as i64;
