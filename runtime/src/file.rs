@@ -17,7 +17,7 @@ const MAGIC: &[u8; 8] = b"IPUPKG\r\n";
 const HEADER_BYTES: usize = 52;
 
 /// Version of the file format; a reader accepts exactly this one.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Why a package file was refused or could not be written.
 #[derive(Debug, Error)]

@@ -67,6 +67,9 @@ const UNTOUCHED: &[(&str, &str)] = &[
     ),
     ("sup_store", "supervisor programs store nothing"),
     ("sup_recv_wake", "no host phases are compiled"),
+    ("host_grant", "no host phases are compiled"),
+    ("host_read_latency", "no host phases are compiled"),
+    ("host_poll", "no host phases are compiled"),
     ("sup_row_min", "every row of a phase outlasts it"),
     (
         "branch_misaligned_turn",

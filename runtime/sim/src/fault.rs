@@ -43,6 +43,9 @@ pub enum Cause {
     /// No tile can go on.
     #[error("deadlock:\n{0}")]
     Deadlock(String),
+    /// The host's script asked for what is not there.
+    #[error("host: {0}")]
+    Host(String),
     /// A breakpoint (`Simulator::set_break`).
     #[error("breakpoint")]
     Break,
@@ -102,6 +105,9 @@ pub enum SimError {
         /// Length.
         bytes: usize,
     },
+    /// A buffer of the host cannot be attached.
+    #[error("host memory: {0}")]
+    Host(String),
     /// The chip's memory could not be reserved.
     #[error("tile memory could not be reserved: {0}")]
     Memory(String),

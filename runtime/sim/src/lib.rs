@@ -11,7 +11,8 @@ mod store;
 pub mod worker;
 
 pub use chip::{
-    Activity, BarrierReport, Breakdown, Options, RunReport, Simulator, Span, TileReport, WorkerUse,
+    Activity, BarrierReport, Breakdown, HostStep, Options, RunReport, Simulator, Span, SyncGroup,
+    TileReport, WorkerUse,
 };
 pub use fault::{Cause, ContextId, Failure, SimError};
 pub use worker::AmpMode;

@@ -281,6 +281,22 @@ assumptions! {
     exch_message_items: u32 = 4148, Semantics, "largest message of one transfer that a schedule makes (items)", "no limit of its own (`sendoff` can be repeated)", "I: origin is a 12-bit field of a primitive receiver row";
     /// Value of the item format control of a paired receive.
     exch_format_value: FormatValue = FormatValue::Direction, Semantics, "value of the item format control of a paired receive", "half", "unresolved; writing the direction works on hardware";
+    /// What a write to a host mark register does with marks that are left.
+    host_mark: HostMark = HostMark::Replaces, Semantics, "what a write to a host mark register does with marks that are left", "adds", "the reference driver only ever writes over 0";
+    /// Order in which an exchange block serves the tiles of a request.
+    host_order: HostOrder = HostOrder::OnDemand, Semantics, "order in which an exchange block serves the tiles of a request", "ascending", "the loader excludes every other fixed order (C)";
+    /// When words from a tile can be seen in host memory.
+    host_data: HostData = HostData::Prompt, Semantics, "when words from a tile can be seen in host memory", "late", "completion barrier guarantees the latest moment (B)";
+    /// Dummy word of a zero-length read.
+    host_zero_read: Pattern = Pattern(0), Semantics, "dummy word of a zero-length read", "0xffffffff", "nothing known";
+    /// Least events from the start of a payload to the tile's next packet.
+    host_payload_events: u32 = 18, Semantics, "least events from the start of a payload to the tile's next packet", "0", "reference driver; that it is the exact minimum is inferred";
+    /// Request or end of a turn to the next tile's first word (cycles).
+    host_grant: u32 = 6, Timing, "request or end of a turn to the next tile's first word (cycles)", "any", "nothing known";
+    /// End of a read packet to its first word at the tile (cycles).
+    host_read_latency: u32 = 1500, Timing, "end of a read packet to its first word at the tile (cycles)", "any", "nothing known; a microsecond is usual for PCIe";
+    /// A host mark used up to the host's next action (cycles).
+    host_poll: u32 = 1500, Timing, "a host mark used up to the host's next action (cycles)", "any", "nothing known; depends on the host";
 }
 
 impl Assumptions {

@@ -396,6 +396,27 @@ choices! {
         /// `sendpicp`.
         FirstEventOpen = "first_event_open",
     }
+    /// `host_mark`.
+    HostMark {
+        /// The new value holds.
+        Replaces = "replaces",
+        /// The new value is added.
+        Adds = "adds",
+    }
+    /// `host_order`.
+    HostOrder {
+        /// Whichever listed tile came first with a packet.
+        OnDemand = "on_demand",
+        /// By index in the request, waiting for each in turn.
+        Ascending = "ascending",
+    }
+    /// `host_data`.
+    HostData {
+        /// At once.
+        Prompt = "prompt",
+        /// When the next barrier fires.
+        Late = "late",
+    }
     /// `exch_format_value`: what the item formats 1 and 2 of a paired receive mean.
     FormatValue {
         /// The receiver's route direction.

@@ -2,12 +2,14 @@
 
 mod decoded;
 mod fabric;
+mod host;
 mod log;
 mod probe;
 mod row;
 mod tile;
 mod trace;
 
+pub use host::{HostStep, SyncGroup};
 pub use tile::Breakdown;
 pub use trace::{Activity, Span, WorkerUse};
 
@@ -17,6 +19,8 @@ use crate::memory::{TILE_BYTES, TileMemory};
 use crate::store::Store;
 use crate::worker::{AmpMode, Model, WorkerState};
 use fabric::{Delivery, Party, PortState};
+use host::{Block, Host};
+use ipucc_chip::sync::Zone;
 use ipucc_chip::{Assumptions, Chip, LogicalTile};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -94,6 +98,8 @@ pub struct Simulator {
     options: Options,
     store: Store,
     tiles: Vec<Tile>,
+    host: Host,
+    blocks: Vec<Block>,
 }
 
 impl Simulator {
@@ -121,6 +127,8 @@ impl Simulator {
             options,
             store,
             tiles,
+            host: Host::default(),
+            blocks: vec![Block::default(); host::CONTEXTS],
         })
     }
 
@@ -199,6 +207,40 @@ impl Simulator {
         Ok(())
     }
 
+    /// Attaches host memory, zero at first: its device-side address is 4096 times `index`.
+    ///
+    /// # Errors
+    /// It is empty, beyond the window of 128 MiB, or meets what is attached.
+    pub fn attach(&mut self, index: u32, bytes: u32) -> Result<(), SimError> {
+        self.host.attach(index, bytes)
+    }
+
+    /// Detaches the buffer of this index; false if there is none.
+    pub fn detach(&mut self, index: u32) -> bool {
+        self.host.detach(index)
+    }
+
+    /// Attached memory at a device-side address; `None` if a byte is not attached.
+    pub fn host_memory(&self, offset: u32, bytes: u32) -> Option<&[u8]> {
+        self.host.read(offset, bytes)
+    }
+
+    /// Appends to what the host does while the chip runs. The host does one step after the other, as
+    /// soon as it can; what is left at the end of a run is done in the next.
+    pub fn host_script(&mut self, steps: impl IntoIterator<Item = HostStep>) {
+        self.host.extend(steps);
+    }
+
+    /// What the `Read` steps of the last run have read, in order.
+    pub fn host_reads(&self) -> &[Vec<u8>] {
+        &self.host.reads
+    }
+
+    /// Steps of the script that were not reached.
+    pub fn host_steps_left(&self) -> usize {
+        self.host.left()
+    }
+
     /// Asks for `bytes` bytes at `address` of a tile as they are whenever its supervisor is about
     /// to execute the instruction at `pc`; the last time counts. [`Simulator::seen`] gives them.
     ///
@@ -223,6 +265,8 @@ impl Simulator {
 
     /// Starts the supervisors of these tiles in cycle 0 at these byte addresses.
     pub fn start(&mut self, entries: &[(LogicalTile, u32)]) {
+        self.host.restart();
+        self.blocks.fill(Block::default());
         for &(tile, entry) in entries {
             if let Some(state) = self.tiles.get_mut(tile.index()) {
                 state.start(entry, self.options.trace);
@@ -240,6 +284,11 @@ impl Simulator {
             self.advance()?;
             if self.tiles.iter().any(|tile| tile.status == Status::RowEnd) {
                 self.exchange()?;
+                continue;
+            }
+            let acted = self.host.advance(&self.assumptions);
+            let acted = acted.map_err(|reason| self.chip_fault(Cause::Host(reason)))?;
+            if self.serve_host()? || acted {
                 continue;
             }
             if let Some(barrier) = self.fire() {
@@ -420,7 +469,19 @@ impl Simulator {
             }
         }
         let zone = zone?;
+        let group = Zone::from_operand(zone).and_then(SyncGroup::of);
+        if let Some(group) = group {
+            let (marks, since) = self.host.mark(group);
+            if marks == 0 {
+                return None;
+            }
+            last_arrival = last_arrival.max(since);
+        }
+        self.host.settle();
         let release = last_arrival + u64::from(self.assumptions.sup_barrier);
+        if let Some(group) = group {
+            self.host.use_mark(group, release);
+        }
         let skew = u64::from(self.assumptions.sup_release_skew);
         for tile in &mut self.tiles {
             match tile.status {
@@ -454,6 +515,12 @@ impl Simulator {
                     format!("waits at sync {zone} since cycle {since}")
                 }
                 Status::Credit { since } => format!("waits for its credit since cycle {since}"),
+                Status::Receive { since } => {
+                    format!("waits for {} words since cycle {since}", tile.dcount())
+                }
+                Status::Port { since, .. } => {
+                    format!("{} since cycle {since}", self.port_wait(tile))
+                }
                 Status::Ended { at } => format!("ended in cycle {at}"),
                 Status::Idle | Status::Running | Status::RowEnd => continue,
             };
@@ -468,13 +535,21 @@ impl Simulator {
         if listed > 16 {
             table.push_str(&format!("  and {} more tiles\n", listed - 16));
         }
+        if self.host.is_used() {
+            table.push_str(&format!("  {}\n", self.host.waits()));
+        }
+        self.chip_fault(Cause::Deadlock(table))
+    }
+
+    /// A fault of no single tile.
+    fn chip_fault(&self, cause: Cause) -> Box<Failure> {
         Box::new(Failure {
             tile: None,
             context: ContextId::Supervisor,
             pc: 0,
             instruction: String::new(),
             cycle: self.tiles.iter().map(|tile| tile.now).max().unwrap_or(0),
-            cause: Cause::Deadlock(table),
+            cause,
         })
     }
 }

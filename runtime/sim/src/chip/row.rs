@@ -1,8 +1,10 @@
 //! The timed instructions of exchange rows: what a tile does on the fabric, as a log of events.
 
+use super::host::is_host;
 use super::log::{SelectEvent, SendSpan, StoreEvent};
-use super::tile::{Env, Tile, WORKERS};
+use super::tile::{Env, Tile};
 use crate::fault::{Cause, Failure};
+use crate::memory::TileMemory;
 use ipucc_chip::exception::Exception;
 use ipucc_chip::{csr, timing};
 use ipucc_machine::{Inst, Op};
@@ -13,12 +15,16 @@ impl Tile {
         &mut self,
         inst: &Inst,
         words: u32,
+        mem: &TileMemory<'_>,
         env: Env<'_>,
     ) -> Result<(), Box<Failure>> {
         let start = self.now;
-        if (0..WORKERS).any(|w| self.slot_free[w] > start) {
+        if self.workers_active(start) {
             let detail = "workers are active (receive error 4)";
             return Err(self.exception(Some(inst), Exception::ExchangeConfiguration, detail));
+        }
+        if self.log.code.is_none() && is_host(self.mux) {
+            return self.host_exchange(inst, mem, env);
         }
         if self.log.code.is_none() {
             self.row_start = start;

@@ -7,7 +7,10 @@
 mod system;
 mod watch;
 
+pub(super) use watch::text_at;
+
 use super::decoded::{Decoded, decode};
+use super::host::Port;
 use super::log::ExchangeLog;
 use super::probe::Probes;
 use super::trace::{Activity, Span, WorkerUse};
@@ -43,6 +46,18 @@ pub enum Status {
     },
     /// Waits for its abstention credit to be used up.
     Credit {
+        /// Arrival.
+        since: u64,
+    },
+    /// Stands at a `send` to the host since this cycle, with these words at its source.
+    Port {
+        /// Arrival.
+        since: u64,
+        /// The first two words that it would send.
+        words: [u32; 2],
+    },
+    /// Waits in `sync 0` for words since this cycle.
+    Receive {
         /// Arrival.
         since: u64,
     },
@@ -118,6 +133,8 @@ pub struct Tile {
     weights_ready: u64,
     pub(super) stream: Option<(u32, u8, bool)>,
     pub(super) marks: CodeMarks,
+    /// The way to the host.
+    pub(super) port: Port,
     /// What an observer wants to see.
     pub(super) probes: Probes,
     cache: CodeCache,
@@ -169,6 +186,7 @@ impl Tile {
             weights_ready: 0,
             stream: None,
             marks: CodeMarks::new(),
+            port: Port::default(),
             probes: Probes::default(),
             cache: CodeCache::new(store, model),
         }
@@ -178,6 +196,7 @@ impl Tile {
     pub fn start(&mut self, entry: u32, trace: bool) {
         self.spans = trace.then(Vec::new);
         self.workers_used = Default::default();
+        self.port = Port::default();
         self.status = Status::Running;
         self.now = 0;
         self.pc = entry;
@@ -349,7 +368,7 @@ impl Tile {
             return Ok(());
         }
         if exchange {
-            return self.exchange(&inst, words, env);
+            return self.exchange(&inst, words, mem, env);
         }
         let issue = self.issue_cycle(&inst, a);
         let before = self.now;
@@ -428,6 +447,16 @@ impl Tile {
         self.span(Activity::Exchange, self.row_start, end, pc);
         self.status = Status::RowEnd;
         self.stream = None;
+    }
+
+    /// True if a worker holds its slot in this cycle.
+    pub(super) fn workers_active(&self, cycle: u64) -> bool {
+        self.slot_free.iter().any(|&free| free > cycle)
+    }
+
+    /// Replaces `$INCOMING_DCOUNT`.
+    pub(super) fn set_dcount(&mut self, value: u32) {
+        self.csr[csr::number::INCOMING_DCOUNT as usize] = value;
     }
 
     /// Values of the MRF, for dumps.

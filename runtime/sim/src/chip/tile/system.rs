@@ -1,12 +1,15 @@
 //! What the supervisor alone does: CSRs, weights, launches, barriers and credit.
 
+use super::super::host::is_host;
 use super::super::log::SelectEvent;
 use super::super::trace::{Activity, Span};
 use super::{Env, Producer, Status, Tile, WORKERS};
 use crate::fault::{Cause, ContextId, Failure};
 use crate::memory::{FetchWindow, TileMemory};
 use crate::worker::{self, StopReason};
+use ipucc_chip::assumptions::SyncCheck;
 use ipucc_chip::exception::Exception;
+use ipucc_chip::sync::Zone;
 use ipucc_chip::{Assumptions, csr, memory};
 use ipucc_machine::{Inst, Op};
 
@@ -295,6 +298,7 @@ impl Tile {
                 self.now = issue + u64::from(a.sup_sync);
                 self.breakdown.supervisor += u64::from(a.sup_sync);
             }
+            0 => self.status = Status::Receive { since: issue },
             1 => self.status = Status::Credit { since: issue },
             2 => {
                 let joined = self.last_exit + u64::from(a.sup_join);
@@ -309,18 +313,29 @@ impl Tile {
                 }
                 self.span(Activity::Join, issue, self.now, self.pc - 4);
             }
-            3 if credit > 0 => {
-                let detail = "sync while the tile has abstention credit (sup_sync_e7)";
-                return Err(self.exception(Some(inst), Exception::ExchangeConfiguration, detail));
-            }
-            3 => self.status = Status::Barrier { zone, since: issue },
-            8..=11 => {
-                let detail = "not a sync zone (sup_sync_e7)";
-                return Err(self.exception(Some(inst), Exception::ExchangeConfiguration, detail));
-            }
             _ => {
-                let cause = Cause::Model(format!("sync zone {zone} needs the host's side"));
-                return Err(self.fail(Some(inst), cause));
+                let checked = a.sup_sync_e7 == SyncCheck::Checked;
+                let host = is_host(self.mux);
+                let wrong = match Zone::from_operand(zone) {
+                    None => Some("not a sync zone (sup_sync_e7)"),
+                    Some(_) if checked && credit > 0 => {
+                        Some("sync while the tile has abstention credit (sup_sync_e7)")
+                    }
+                    Some(Zone::Internal) => None,
+                    Some(_) if checked && !host => {
+                        Some("external sync while the mux does not select the host (sup_sync_e7)")
+                    }
+                    Some(_) => None,
+                };
+                if let Some(detail) = wrong {
+                    // The exception is that of the `sync`.
+                    self.pc -= 4;
+                    let exception = Exception::ExchangeConfiguration;
+                    return Err(self.exception(Some(inst), exception, detail));
+                }
+                // 12..15 are other forms of 4..7 (`sup_zones`).
+                let zone = Zone::from_operand(zone).map_or(zone, Zone::operand);
+                self.status = Status::Barrier { zone, since: issue };
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ pub fn text_at(pc: u32, context: Context, mem: &TileMemory<'_>) -> String {
 
 impl Tile {
     /// Records a span of the supervisor, if a timeline is kept.
-    pub(super) fn span(&mut self, activity: Activity, start: u64, end: u64, pc: u32) {
+    pub(in crate::chip) fn span(&mut self, activity: Activity, start: u64, end: u64, pc: u32) {
         if end <= start {
             return;
         }
