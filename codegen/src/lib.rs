@@ -15,5 +15,5 @@ pub use emit::{EmitError, Emitted, Patch, Section, TileCode, emit, emit_with};
 pub use kernels::{Catalog, Generated, Launch, Weights, Word, generate, generate_with};
 pub use link::{LinkError, link};
 pub use observe::observe;
-pub use predict::Predicted;
+pub use predict::{Interval, Predicted};
 pub use program::{SupOp, Target};

@@ -16,6 +16,22 @@ pub struct Predicted {
     pub arrivals: Vec<u64>,
     /// Cycle in which each tile ends.
     pub ends: Vec<u64>,
+    /// What the last tile did before each barrier.
+    pub critical: Vec<Interval>,
+}
+
+/// The time from the release of a barrier (or the start) to the last arrival at the next one, on the
+/// tile that arrives last.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Interval {
+    /// The tile.
+    pub tile: u16,
+    /// Cycle in which it went on from the barrier before.
+    pub from: u64,
+    /// Cycle of its arrival.
+    pub to: u64,
+    /// Steps of the program that it took part in, with their cycles; what is left is between them.
+    pub steps: Vec<(u32, u64)>,
 }
 
 enum State {
@@ -33,6 +49,12 @@ struct TileClock<'p> {
     /// Credits with the cycle in which they were posted, oldest first.
     credits: Vec<(u64, u32)>,
     end: u64,
+    /// Where steps end, as [`TileCode::marks`], and how many have.
+    marks: &'p [(u32, u32)],
+    marked: usize,
+    /// Since the last barrier: where it began, steps with their ends.
+    since: u64,
+    steps: Vec<(u32, u64)>,
 }
 
 /// Predicts from the supervisor programs of all tiles.
@@ -47,6 +69,10 @@ pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
             state: State::Ready,
             credits: Vec::new(),
             end: 0,
+            marks: &tile.marks,
+            marked: 0,
+            since: 0,
+            steps: Vec::new(),
         })
         .collect();
     let mut result = Predicted::default();
@@ -76,6 +102,7 @@ pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
             break;
         }
         let release = arrival + u64::from(a.sup_barrier);
+        result.critical.push(critical(&clocks, arrival));
         result.arrivals.push(arrival);
         result.releases.push(release);
         for (index, tile) in clocks.iter_mut().enumerate() {
@@ -84,6 +111,8 @@ pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
                 tile.clock
                     .resume(release + u64::from(a.sup_release_skew) * u64::from(row));
                 tile.state = State::Ready;
+                tile.since = tile.clock.now;
+                tile.steps.clear();
                 continue;
             }
             if let Some(front) = tile.credits.first_mut() {
@@ -105,6 +134,34 @@ pub fn predict(tiles: &[TileCode], a: &Assumptions) -> Predicted {
         _ => 0,
     };
     result
+}
+
+/// What the tile that arrived last did since its own last barrier.
+fn critical(clocks: &[TileClock<'_>], arrival: u64) -> Interval {
+    let last = clocks
+        .iter()
+        .enumerate()
+        .find(|(_, tile)| matches!(tile.state, State::Barrier) && tile.clock.now == arrival);
+    let Some((index, tile)) = last else {
+        // A tile that only posted its credit.
+        return Interval {
+            from: arrival,
+            to: arrival,
+            ..Interval::default()
+        };
+    };
+    let mut before = tile.since;
+    let steps = tile.steps.iter().map(|&(step, end)| {
+        let cycles = end - before;
+        before = end;
+        (step, cycles)
+    });
+    Interval {
+        tile: index as u16,
+        from: tile.since,
+        to: arrival,
+        steps: steps.collect(),
+    }
 }
 
 fn advance(tile: &mut TileClock<'_>, loaders: &[Vec<SupOp>; 2], a: &Assumptions) {
@@ -146,5 +203,11 @@ fn advance(tile: &mut TileClock<'_>, loaders: &[Vec<SupOp>; 2], a: &Assumptions)
             }
         }
         _ => tile.clock.execute(op, a),
+    }
+    while let Some(&(step, end)) = tile.marks.get(tile.marked)
+        && end as usize <= 4 * tile.next
+    {
+        tile.marked += 1;
+        tile.steps.push((step, tile.clock.now));
     }
 }

@@ -3,7 +3,7 @@
 use crate::stage::{Stage, Watch};
 use indexmap::IndexMap;
 use ipucc_chip::Assumptions;
-use ipucc_codegen::{EmitError, LinkError, emit_with, link, observe};
+use ipucc_codegen::{EmitError, Interval, LinkError, emit_with, link, observe};
 use ipucc_machine::package::{Observation, Package};
 use ipucc_schedule::sram::{self, SramError};
 use ipucc_schedule::{ScheduleError, schedule_program};
@@ -52,6 +52,8 @@ pub struct Compiled {
     pub placements: Vec<Placement>,
     /// Values inside the program and when they can be read; empty unless asked for.
     pub observations: Vec<Observation>,
+    /// What the last tile did before each barrier, as predicted.
+    pub critical: Vec<Interval>,
 }
 
 /// Compiles a tile program. `weights` holds the row-major device data of every stored weight;
@@ -103,6 +105,7 @@ pub fn compile(
         scheduled,
         placements,
         observations,
+        critical: emitted.predicted.critical,
     })
 }
 

@@ -1,5 +1,7 @@
 //! What the passes behind the tensor language decided, as text.
 
+use ipucc_codegen::Interval;
+use ipucc_tile::Step;
 use ipucc_tile::schedule::{AbstainMode, Scheduled};
 use ipucc_tile::sram::Placement;
 use std::fmt::Write as _;
@@ -128,4 +130,49 @@ fn tile_range(first: usize, end: usize) -> String {
         1 => format!("tile {first}"),
         _ => format!("tiles {first}..{end}"),
     }
+}
+
+/// Cycles from barrier to barrier on the tile that arrives last, by step, and what kind of work all
+/// cycles go to.
+pub fn profile(scheduled: &Scheduled, critical: &[Interval]) -> String {
+    let mut out = String::new();
+    let program = &scheduled.program;
+    let (mut computing, mut exchanging) = (0, 0);
+    for (index, interval) in critical.iter().enumerate() {
+        let total = interval.to - interval.from;
+        let wait = index.checked_sub(1).map_or(0, |before| {
+            interval.from.saturating_sub(critical[before].to)
+        });
+        let _ = writeln!(
+            out,
+            "barrier {index}: {wait} cycles until tile {} went on, {total} until the next arrival",
+            interval.tile
+        );
+        for &(step, cycles) in &interval.steps {
+            let (kind, label) = match program.steps.get(step as usize) {
+                Some(Step::Compute(compute)) => {
+                    computing += cycles;
+                    ("compute", compute.label.as_str())
+                }
+                Some(Step::Exchange(exchange)) => {
+                    exchanging += cycles;
+                    ("exchange", exchange.label.as_str())
+                }
+                _ => ("other", ""),
+            };
+            let _ = writeln!(out, "  {cycles:>7} {kind:<8} step {step:<4} {label}");
+        }
+    }
+    let (first, last) = match (critical.get(1), critical.last()) {
+        (Some(first), Some(last)) => (first.from, last.to),
+        _ => (0, 0),
+    };
+    let all = last - first;
+    let _ = writeln!(
+        out,
+        "{all} cycles behind the first barrier: {computing} in compute steps, {exchanging} in exchange \
+         steps, {} at barriers and between steps",
+        all.saturating_sub(computing + exchanging)
+    );
+    out
 }

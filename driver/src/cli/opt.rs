@@ -55,6 +55,10 @@ pub const LATER: &[(&str, &str)] = &[
         "Decides which tiles wait at the barrier of a phase and which post a credit.",
     ),
     ("sram", "Places sections and values in tile memory."),
+    (
+        "profile",
+        "Not a pass: what the last tile did before each barrier, as predicted, and the shares of all cycles.",
+    ),
 ];
 
 /// Runs the command.
@@ -141,7 +145,10 @@ fn behind_the_planner(
         out.push_str("// after partition\n");
         out.push_str(&ipucc_tile::text::print(&program));
     }
-    if !["schedule", "abstain", "sram"].into_iter().any(wanted) {
+    if !["schedule", "abstain", "sram", "profile"]
+        .into_iter()
+        .any(wanted)
+    {
         return Ok(out);
     }
     let compiled = model::compile_program(program.clone(), options, UNWATCHED).map_err(failed)?;
@@ -182,6 +189,10 @@ fn behind_the_planner(
     if wanted("sram") {
         out.push_str("// after sram\n");
         out.push_str(&dump::placements(scheduled, &compiled.placements));
+    }
+    if wanted("profile") {
+        out.push_str("// profile\n");
+        out.push_str(&dump::profile(scheduled, &compiled.critical));
     }
     Ok(out)
 }
