@@ -337,13 +337,21 @@ impl Emitter<'_> {
             let buffer = call_data.operands[operand];
             Target::Value(buffer.value, buffer.offset_bytes + offset)
         };
-        let mut places = Vec::new();
-        for launch in &generated.launches {
+        let mut places: Vec<u32> = Vec::new();
+        for (number, launch) in generated.launches.iter().enumerate() {
+            let before = number.checked_sub(1);
+            if let Some(before) = before
+                && generated.launches[before].record == launch.record
+            {
+                places.push(places[before]);
+                continue;
+            }
             let at = self.records.len() as u32;
             places.push(at);
             for (n, word) in launch.record.iter().enumerate() {
                 match *word {
                     Word::Constant(value) => self.records.extend(value.to_le_bytes()),
+                    Word::Shared => self.records.extend([0; 4]),
                     Word::Operand(number, offset) => {
                         self.records.extend([0; 4]);
                         self.record_patches.push(Patch {

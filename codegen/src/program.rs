@@ -151,10 +151,14 @@ pub fn call(
                 target: address(Place::Entry, index),
             });
         }
-        ops.push(SupOp::Setzi {
-            register: 1,
-            target: address(Place::Record, index),
-        });
+        // Launches of one record share it: what one leaves there the next one finds.
+        let same = index > 0 && launches[index - 1].record == launch.record;
+        if !same {
+            ops.push(SupOp::Setzi {
+                register: 1,
+                target: address(Place::Record, index),
+            });
+        }
         match launch.weights {
             Weights::Keep => {}
             Weights::From(operand, offset) => {

@@ -12,7 +12,17 @@ use support::{Bench, Random, bound, close, padded, unit_of};
 const TYPES: [ScalarType; 2] = [ScalarType::F32, ScalarType::F16];
 
 /// Shapes: tiny, odd, padded, more and fewer rows than workers, long.
-const SHAPES: [(u32, u32); 52] = [
+const SHAPES: [(u32, u32); 62] = [
+    (1, 384),
+    (1, 100),
+    (1, 333),
+    (2, 128),
+    (2, 101),
+    (2, 770),
+    (2, 27),
+    (3, 129),
+    (3, 64),
+    (3, 35),
     (1, 1),
     (1, 2),
     (1, 3),

@@ -35,6 +35,8 @@ pub enum Word {
     Operand(usize, u32),
     /// A constant.
     Constant(u32),
+    /// A word in which workers leave something for the next launch of the same record.
+    Shared,
 }
 
 /// One launch of the six workers.

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use ipucc::backend::{Options, compile};
 use ipucc::stage::UNWATCHED;
 use ipucc_chip::{Assumptions, HostType, LogicalTile, ScalarType, memory};
+use ipucc_codegen::{Word, generate};
 use ipucc_runtime::{HostTensor, Session};
 use ipucc_tile::kernel::{Dot, Kernel};
 use ipucc_tile::{
@@ -329,6 +330,7 @@ impl Bench {
             .iter()
             .map(|(name, binding)| (name.clone(), self.program.values[binding.value].element))
             .collect();
+        let shared = shared_words(&self.program);
         let options = Options {
             assumptions: assumptions.clone(),
             ..Options::default()
@@ -344,6 +346,12 @@ impl Bench {
                 free.push((address, address + bytes));
             }
         }
+        // The records are the second section.
+        free.extend(
+            shared
+                .iter()
+                .map(|at| (addresses[1] + at, addresses[1] + at + 4)),
+        );
         let predicted = compiled.package.predicted.cycles;
         let mut session =
             Session::new(compiled.package, assumptions, Default::default()).expect("loads");
@@ -377,6 +385,35 @@ impl Bench {
             cycles: outcome.cycles,
         }
     }
+}
+
+/// Where, in the argument records of a program on one tile, workers leave something for the next
+/// launch.
+fn shared_words(program: &Program) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for step in &program.steps {
+        let Step::Compute(compute) = step else {
+            continue;
+        };
+        for call in &compute.calls {
+            let made = generate(&call.kernel, &Assumptions::default()).expect("a kernel");
+            let mut last = None;
+            for launch in &made.launches {
+                if last == Some(&launch.record) {
+                    continue;
+                }
+                for (number, word) in (0..).zip(&launch.record) {
+                    if *word == Word::Shared {
+                        found.push(at + 4 * number);
+                    }
+                }
+                at += 4 * launch.record.len() as u32;
+                last = Some(&launch.record);
+            }
+        }
+    }
+    found
 }
 
 /// Left operand or result of a product.

@@ -1,15 +1,22 @@
 //! Kernels that work row by row: softmax, layer and root-mean-square normalisation; what
-//! reductions of the innermost axis (`fold`) share with them.
+//! reductions of the innermost axis (`fold`) share with them. Where there are fewer rows than
+//! workers, several workers share a row (`split`).
 //!
 //! Workers take contiguous shares of the rows. A row is walked in vectors of 8 bytes, several
 //! passes over it, each pass a pipelined loop; the last vector is masked where a row does not fill
 //! it, and what is written beyond the columns is zero. Sums, means and variances are f32.
 
+mod normalise;
+mod softmax;
+mod split;
+
+pub(super) use normalise::normalise;
+pub(super) use softmax::softmax;
+
 use super::{Launch, Made, Word, anywhere, fits};
 use crate::pipeline::{Access, Body, Reg, Schedule, Walk};
 use crate::worker::{Worker, entry};
 use ipucc_chip::{Assumptions, ScalarType};
-use ipucc_tile::cost::NoKernel;
 use ipucc_tile::kernel::Rows;
 
 /// Bit of `$FP_CLR` that clears the accumulators (`isa/amp.md` 11).
@@ -261,119 +268,6 @@ pub(super) fn constant(out: &mut Worker, register: u32, word: usize) {
     );
 }
 
-/// `exp(x - max) / sum` per row.
-pub(super) fn softmax(rows: Rows, assumptions: &Assumptions) -> Result<Made, NoKernel> {
-    let no = |reason: String| NoKernel {
-        what: format!("softmax of {rows:?}"),
-        reason,
-    };
-    let row = describe(rows, 2, assumptions).map_err(no)?;
-    let constants = mask_words(rows.element, rows.columns, lowest(rows.element));
-    let mut out = Worker::new();
-    // Maximum in $a6:7.
-    out.bundle(
-        "mov $m2, $m0",
-        format!("setzi $a6, {:#x}", lowest(rows.element) & 0xf_ffff),
-    );
-    let high = lowest(rows.element) & 0xfff0_0000;
-    out.bundle("", format!("or $a6, $a6, {high:#x}"));
-    out.bundle("", "mov $a7, $a6");
-    let result = (|| {
-        row.pass(&mut out, &[2], 0, |body, tail| {
-            let acc = body.pin(6, 2);
-            let x = body.load(0, 2);
-            let x = row.fill(body, x, tail);
-            body.write(acc, &row.op("max"), &format!("%{acc}, %{x}"), &[acc, x]);
-        })?;
-        lateral(&mut out, &row, "max");
-        // $a6 = -maximum in all lanes; $a4:5 the f32 sums.
-        let negate = if row.half() {
-            "f16v2sub $a6, $azero, $a6"
-        } else {
-            "f32sub $a6, $azero, $a6"
-        };
-        out.bundle("mov $m2, $m0", negate);
-        out.bundle("mov $m3, $m1", "or64 $a4:5, $azeros, $azeros");
-        row.pass(&mut out, &[2, 3], 1, |body, tail| {
-            let least = body.pin(6, 1);
-            let x = body.load(0, 2);
-            let x = row.fill(body, x, tail);
-            let d = body.fresh(
-                2,
-                &row.op("add"),
-                &format!("%{least}:{}, %{x}", row.all()),
-                &[least, x],
-            );
-            let e = body.register(2);
-            let exp = if row.half() { "f16v2exp" } else { "f32exp" };
-            for word in 0..2 {
-                body.aux(&format!("{exp} %{e}.{word}, %{d}.{word}"), Some(e), &[d]);
-            }
-            // The filler is so low that its exponential is 0.
-            if row.half() {
-                body.aux(&format!("f16v4acc %{e}"), None, &[e]);
-            } else {
-                let sum = body.pin(4, 2);
-                body.write(sum, "f32v2add", &format!("%{sum}, %{e}"), &[sum, e]);
-            }
-            body.store(1, e);
-        })?;
-        if row.half() {
-            gathered(&mut out, true);
-        } else {
-            out.bundle("", "f32add $a0, $a4, $a5");
-        }
-        out.slow_bundle("mov $m2, $m1", "f32oox $a6, $a0", 3);
-        if row.half() {
-            out.bundle("", "f32tof16 $a6, $a6");
-        }
-        out.bundle("mov $m3, $m1", "");
-        row.pass(&mut out, &[2, 3], 1, |body, _| {
-            let scale = body.pin(6, 1);
-            let x = body.load(0, 2);
-            let y = body.fresh(
-                2,
-                &row.op("mul"),
-                &format!("%{scale}:{}, %{x}", row.all()),
-                &[scale, x],
-            );
-            body.store(1, y);
-        })
-    })();
-    result.map_err(no)?;
-    let stride = rows.pitch * rows.element.bytes();
-    let text = frame("softmax", rows.rows, &[stride, stride], &out);
-    Ok(made("softmax", text, 2, &constants))
-}
-
-/// Loads the next vector of `buffer` as pairs of f32.
-fn widened(body: &mut Body, row: &Row, buffer: usize, tail: bool) -> Vec<Reg> {
-    let x = body.load(buffer, 2);
-    let x = row.keep(body, x, tail);
-    if !row.half() {
-        return vec![x];
-    }
-    (0..2)
-        .map(|word| body.fresh(2, "f16v2tof32", &format!("%{x}.{word}"), &[x]))
-        .collect()
-}
-
-/// The opposite of [`widened`]: one vector from pairs of f32.
-fn narrowed(body: &mut Body, row: &Row, parts: &[Reg]) -> Reg {
-    if !row.half() {
-        return parts[0];
-    }
-    let y = body.register(2);
-    for (word, &part) in parts.iter().enumerate() {
-        body.aux(
-            &format!("f32v2tof16 %{y}.{word}, %{part}"),
-            Some(y),
-            &[part],
-        );
-    }
-    y
-}
-
 /// Sum of the row into `$a0`, f32; `$m(pointer)` walks, `$a4:5` must be zero.
 pub(super) fn row_sum(out: &mut Worker, row: &Row, pointer: u32) -> Result<(), String> {
     row.pass(out, &[pointer], 0, |body, tail| {
@@ -394,106 +288,15 @@ pub(super) fn row_sum(out: &mut Worker, row: &Row, pointer: u32) -> Result<(), S
     Ok(())
 }
 
-/// `(x - mean) / sqrt(variance + epsilon) * scale + bias` per row, or without mean and bias.
-pub(super) fn normalise(
-    rows: Rows,
-    epsilon: u32,
-    mean: bool,
+/// The faster of two forms of a kernel.
+fn faster(
+    whole: Made,
+    split: Option<Result<Made, String>>,
     assumptions: &Assumptions,
-) -> Result<Made, NoKernel> {
-    let name = if mean { "layer_norm" } else { "rms_norm" };
-    let no = |reason: String| NoKernel {
-        what: format!("{name} of {rows:?}"),
-        reason,
-    };
-    let operands = if mean { 4 } else { 3 };
-    let row = describe(rows, operands + 2, assumptions).map_err(no)?;
-    let mut constants = vec![(rows.columns as f32).to_bits(), epsilon];
-    constants.extend(mask_words(rows.element, rows.columns, 0));
-    let (count, eps) = (operands, operands + 1);
-    let result = (|| {
-        let mut out = Worker::new();
-        if mean {
-            out.bundle("mov $m4, $m0", "or64 $a4:5, $azeros, $azeros");
-            row_sum(&mut out, &row, 4)?;
-            constant(&mut out, 1, count);
-            out.slow_bundle("", "f32div $a0, $a0, $a1", 3);
-            out.bundle("mov $m4, $m0", "f32sub $a6, $azero, $a0");
-            // Sum of squares of x - mean in the accumulators.
-            row.pass(&mut out, &[4], 0, |body, tail| {
-                let least = body.pin(6, 1);
-                let valid = if tail {
-                    row.columns % row.width
-                } else {
-                    row.width
-                };
-                for (part, x) in (0..).zip(widened(body, &row, 0, false)) {
-                    if 2 * part >= valid {
-                        break;
-                    }
-                    let d = body.fresh(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x]);
-                    if 2 * part + 1 < valid {
-                        body.aux(&format!("f32v2mac %{d}, %{d}"), None, &[d]);
-                    } else {
-                        body.aux(&format!("f32mac %{d}.0, %{d}.0"), None, &[d]);
-                    }
-                }
-            })?;
-        } else {
-            out.bundle("mov $m4, $m0", "");
-            row.pass(&mut out, &[4], 0, |body, tail| {
-                let x = body.load(0, 2);
-                let x = row.keep(body, x, tail);
-                let mac = if row.half() { "f16v4cmac" } else { "f32v2mac" };
-                body.aux(&format!("{mac} %{x}, %{x}"), None, &[x]);
-            })?;
-        }
-        gathered(&mut out, false);
-        constant(&mut out, 1, count);
-        out.slow_bundle(
-            format!("ld32 $a2, $mvertex_base, $mzero, {eps}"),
-            "f32div $a0, $a0, $a1",
-            3,
-        );
-        out.bundle("mov $m4, $m0", "f32add $a0, $a0, $a2");
-        out.slow_bundle("mov $m5, $m1", "f32oorx $a7, $a0", 4);
-        let result = operands - 1;
-        if mean {
-            out.bundle("mov $m6, $m2", "");
-        }
-        out.bundle(format!("mov $m7, $m{result}"), "");
-        let pointers: &[u32] = if mean { &[4, 5, 6, 7] } else { &[4, 5, 7] };
-        row.pass(&mut out, pointers, result, |body, tail| {
-            let scale = body.pin(7, 1);
-            let least = body.pin(6, 1);
-            let parts: Vec<Reg> = widened(body, &row, 0, false)
-                .into_iter()
-                .map(|x| {
-                    let x = if mean {
-                        body.fresh(2, "f32v2add", &format!("%{least}:B, %{x}"), &[least, x])
-                    } else {
-                        x
-                    };
-                    body.fresh(2, "f32v2mul", &format!("%{scale}:B, %{x}"), &[scale, x])
-                })
-                .collect();
-            let x = narrowed(body, &row, &parts);
-            let g = body.load(1, 2);
-            let mut y = body.fresh(2, &row.op("mul"), &format!("%{g}, %{x}"), &[g, x]);
-            if mean {
-                let b = body.load(2, 2);
-                y = body.fresh(2, &row.op("add"), &format!("%{b}, %{y}"), &[b, y]);
-            }
-            let y = row.keep(body, y, tail);
-            body.store(result, y);
-        })?;
-        Ok(out)
-    })();
-    let out: Worker = result.map_err(no)?;
-    let stride = rows.pitch * rows.element.bytes();
-    let mut strides = vec![0; operands];
-    strides[0] = stride;
-    strides[operands - 1] = stride;
-    let text = frame(name, rows.rows, &strides, &out);
-    Ok(made(name, text, operands, &constants))
+) -> Result<Made, String> {
+    let cycles = |made: &Made| crate::timeline::kernel_cycles(&made.1, assumptions);
+    Ok(match split.transpose()? {
+        Some(split) if cycles(&split) < cycles(&whole) => split,
+        _ => whole,
+    })
 }
