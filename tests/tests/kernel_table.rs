@@ -203,6 +203,8 @@ fn elementwise() -> Vec<Line> {
         line("f16 bias + gelu", 3.75, 4608, 1.0, move |n| {
             map(n, &[F16; 2], F16, &bias)
         }),
+        line("f16 gelu, erf form", None, 4608, 1.0, gelu(false, F16)),
+        line("f16 erf", None, 4608, 1.0, unary(F16, UnaryOp::Erf)),
         line("f32 gelu, tanh form", None, 4608, 1.0, gelu(true, F32)),
         line("f32 gelu, erf form", None, 4608, 1.0, gelu(false, F32)),
         line("f16 tanh", 0.5, 4608, 1.0, unary(F16, UnaryOp::Tanh)),

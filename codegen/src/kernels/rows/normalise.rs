@@ -135,16 +135,15 @@ impl Norm {
         row_sum(out, row, 4)
     }
 
-    /// `$a6` = minus the mean, from the sum in `$a0`.
+    /// `$a6` = minus the mean, from the sum in `$a0`; `$m4` walks the row again.
     fn centre(&self, out: &mut Worker) {
         constant(out, 1, self.operands);
         out.slow_bundle("", "f32div $a0, $a0, $a1", 3);
-        out.bundle("", "f32sub $a6, $azero, $a0");
+        out.bundle("mov $m4, $m0", "f32sub $a6, $azero, $a0");
     }
 
     /// Sum of the squares of x - mean in `$a0`; the accumulators are empty.
     fn squares(&self, out: &mut Worker, row: &Row) -> Result<(), String> {
-        out.bundle("mov $m4, $m0", "");
         if self.mean {
             row.pass(out, &[4], 0, |body, tail| {
                 let least = body.pin(6, 1);
@@ -166,6 +165,7 @@ impl Norm {
                 }
             })?;
         } else {
+            out.bundle("mov $m4, $m0", "");
             row.pass(out, &[4], 0, |body, tail| {
                 let x = body.load(0, 2);
                 let x = row.keep(body, x, tail);
@@ -177,7 +177,8 @@ impl Norm {
         Ok(())
     }
 
-    /// `$a7` = 1 / root of (the mean of the sum of squares in `$a0`, and epsilon).
+    /// `$a7` = 1 / root of (the mean of the sum of squares in `$a0`, and epsilon); `$m4` and
+    /// `$m5` walk elements and scale.
     fn scale(&self, out: &mut Worker) {
         constant(out, 1, self.operands);
         out.slow_bundle(
@@ -185,15 +186,13 @@ impl Norm {
             "f32div $a0, $a0, $a1",
             3,
         );
-        out.bundle("", "f32add $a0, $a0, $a2");
-        out.slow_bundle("", "f32oorx $a7, $a0", 4);
+        out.bundle("mov $m4, $m0", "f32add $a0, $a0, $a2");
+        out.slow_bundle("mov $m5, $m1", "f32oorx $a7, $a0", 4);
     }
 
     /// The row with `$a6` added and times `$a7`, scaled and shifted.
     fn results(&self, out: &mut Worker, row: &Row) -> Result<(), String> {
         let result = self.operands - 1;
-        out.bundle("mov $m4, $m0", "");
-        out.bundle("mov $m5, $m1", "");
         if self.mean {
             out.bundle("mov $m6, $m2", "");
         }
