@@ -400,3 +400,32 @@ fn fills() {
         assert!(found.iter().all(|&v| v == 1.5), "{words} words");
     }
 }
+
+/// A single large element, at every place: exponentials would overflow behind any other maximum.
+#[test]
+fn softmax_finds_the_maximum_everywhere() {
+    let columns = 53;
+    for (element, large) in [(ScalarType::F32, 200.0), (ScalarType::F16, 40.0)] {
+        for rows in 1..=4u32 {
+            for place in 0..columns {
+                let x: Vec<f64> = (0..rows * columns)
+                    .map(|i| if i % columns == place { large } else { 0.0 })
+                    .collect();
+                let mut bench = Bench::new();
+                let layout = padded(pitch(columns, element));
+                let vx = bench.input("x", element, &[rows, columns], layout.clone(), &x);
+                let vy = bench.output(element, &[rows, columns], layout);
+                let shape = Rows {
+                    rows,
+                    columns,
+                    pitch: pitch(columns, element),
+                    element,
+                };
+                bench.call(Kernel::Softmax(shape), &[vx, vy]);
+                let wanted: Vec<f64> = x.iter().map(|&x| f64::from(x > 0.0)).collect();
+                let found: Vec<f64> = bench.run().values.iter().map(|y| y.round()).collect();
+                assert_eq!(found, wanted, "{element} {rows} {place}");
+            }
+        }
+    }
+}

@@ -142,6 +142,10 @@ pub fn generate_with(
         Kernel::Scatter(scatter) => scatter::generate(scatter)?,
         Kernel::Words(words) => words::generate(words)?,
     };
+    debug_assert!(
+        (8..14).all(|register| !text.contains(&format!("$a{register}"))),
+        "{kernel:?} names a register without storage (`isa/execution.md` 6)"
+    );
     let options = asm::Options {
         file: "kernel".into(),
         context: Context::Worker,

@@ -106,7 +106,7 @@ impl Norm {
             "norm_squares",
             Box::new(move |split, out, row| {
                 if self.mean {
-                    split.join(out, 0, 0, "f32add");
+                    split.join(out, (0, [1, 2]), 0, "f32add");
                     self.centre(out);
                     split.leave(out, 6, 2);
                 }
@@ -121,7 +121,7 @@ impl Norm {
                 if self.mean {
                     split.own(out, 6, 2);
                 }
-                split.join(out, 0, squares, "f32add");
+                split.join(out, (0, [1, 2]), squares, "f32add");
                 self.scale(out);
                 self.results(out, row)
             }),

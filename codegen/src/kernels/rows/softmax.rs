@@ -41,7 +41,7 @@ pub(in crate::kernels) fn softmax(rows: Rows, assumptions: &Assumptions) -> Resu
                     (
                         "softmax_exponentials",
                         Box::new(move |split, out, row| {
-                            split.join(out, 6, 0, max);
+                            split.join(out, (6, [4, 5]), 0, max);
                             exponentials(out, row)?;
                             split.leave(out, 0, 1);
                             Ok(())
@@ -50,7 +50,7 @@ pub(in crate::kernels) fn softmax(rows: Rows, assumptions: &Assumptions) -> Resu
                     (
                         "softmax_scale",
                         Box::new(|split, out, row| {
-                            split.join(out, 0, 1, "f32add");
+                            split.join(out, (0, [1, 2]), 1, "f32add");
                             scaled(out, row)
                         }),
                     ),

@@ -80,9 +80,14 @@ impl Split {
         );
     }
 
-    /// Folds results `number` of all segments of the row into `$a(register)`, by way of the two
-    /// registers behind it.
-    pub(super) fn join(&self, out: &mut Worker, register: u32, number: usize, fold: &str) {
+    /// Folds results `number` of all segments of the row into `$a(register)`, by way of two others.
+    pub(super) fn join(
+        &self,
+        out: &mut Worker,
+        (register, others): (u32, [u32; 2]),
+        number: usize,
+        fold: &str,
+    ) {
         let word = self.shared + number * WORKERS as usize;
         let load = |into: u32, part: u32| {
             format!(
@@ -92,7 +97,7 @@ impl Split {
         };
         out.bundle(format!("mul $m11, $m9, {}", 4 * self.parts), "");
         out.bundle(load(register, 0), "");
-        let other = |part: u32| register + 1 + part % 2;
+        let other = |part: u32| others[part as usize % 2];
         out.bundle(load(other(1), 1), "");
         for part in 1..self.parts {
             let fold = format!("{fold} $a{register}, $a{register}, $a{}", other(part));
