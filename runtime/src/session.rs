@@ -374,16 +374,20 @@ impl Outcome {
         if predicted.barrier_releases != releases {
             return Some("a barrier was released at another time than predicted".into());
         }
-        let ends = self
-            .report
-            .tiles
-            .iter()
-            .map(|tile| tile.end_cycle.unwrap_or(0));
+        let tiles = self.report.tiles.iter();
+        let ends: Vec<u64> = tiles.map(|tile| tile.end_cycle.unwrap_or(0)).collect();
+        if predicted.tile_cycles.len() != ends.len() {
+            return Some(format!(
+                "the ends of {} tiles were predicted, {} tiles ran",
+                predicted.tile_cycles.len(),
+                ends.len()
+            ));
+        }
         let late = predicted
             .tile_cycles
             .iter()
-            .zip(ends)
-            .position(|(a, b)| *a != b);
+            .zip(&ends)
+            .position(|(a, b)| a != b);
         late.map(|tile| format!("tile {tile} ended at another time than predicted"))
     }
 }

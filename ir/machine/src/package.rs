@@ -163,13 +163,13 @@ pub struct Observation {
 /// Cycles as the compiler computed them, and the assumptions behind them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Prediction {
-    /// Cycles from the common start of all tiles to the last end.
+    /// Cycles from the release of the first barrier to the last arrival at the last one.
     pub cycles: u64,
     /// Values of all assumptions that the prediction used.
     pub assumptions: Assumptions,
-    /// End cycle of each logical tile.
+    /// Cycle in which each logical tile ends, counted from the common start of all tiles.
     pub tile_cycles: Vec<u64>,
-    /// Cycle of the release of each barrier, in program order.
+    /// Cycle of the release of each barrier, in program order, counted from the common start.
     pub barrier_releases: Vec<u64>,
 }
 
