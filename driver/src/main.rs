@@ -27,10 +27,18 @@ fn main() -> ExitCode {
         Ok(cli) => cli::finish(cli.command.run()),
         Err(error) => {
             // Help and version are no errors; usage errors are the user's.
-            let code = if error.use_stderr() { 1 } else { 0 };
-            // Nothing can be done if the terminal is gone.
-            let _ = error.print();
-            ExitCode::from(code)
+            if error.use_stderr() {
+                // Nothing can be done if the terminal is gone.
+                let _ = error.print();
+                return ExitCode::from(1);
+            }
+            match error.print() {
+                Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+                    eprintln!("error: cannot write to standard output: {e}");
+                    ExitCode::from(1)
+                }
+                _ => ExitCode::SUCCESS,
+            }
         }
     }
 }

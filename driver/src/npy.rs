@@ -8,7 +8,9 @@ use ipucc_runtime::HostTensor;
 /// # Errors
 /// What is wrong with the bytes, in words.
 pub fn read(bytes: &[u8]) -> Result<HostTensor, String> {
-    let magic = bytes.get(..8).ok_or("the file is too short")?;
+    let magic = bytes
+        .get(..8)
+        .ok_or("the file is too short for a .npy file; hint: write it with numpy.save")?;
     if &magic[..6] != b"\x93NUMPY" {
         return Err("this is no .npy file; hint: write it with numpy.save".into());
     }
@@ -42,7 +44,13 @@ pub fn read(bytes: &[u8]) -> Result<HostTensor, String> {
         "|i1" => HostType::Device(ScalarType::I8),
         "|u1" => HostType::Device(ScalarType::U8),
         "|b1" => HostType::Bool,
-        other => return Err(format!("the element type `{other}` is not supported")),
+        other => {
+            let types = "float16, float32, float64, int8, int16, int32, int64, uint8, uint32, bool";
+            return Err(format!(
+                "the element type `{other}` is not supported; hint: array.astype(..) of {types}, \
+                 little endian"
+            ));
+        }
     };
     if field(header, "'fortran_order':").is_some_and(|order| order.trim() == "True") {
         return Err("the array is in Fortran order; hint: save numpy.ascontiguousarray(a)".into());
@@ -57,7 +65,10 @@ pub fn read(bytes: &[u8]) -> Result<HostTensor, String> {
         .split(',')
         .map(str::trim)
         .filter(|part| !part.is_empty())
-        .map(|part| part.parse::<u32>().map_err(|_| format!("extent `{part}`")))
+        .map(|part| {
+            part.parse::<u32>()
+                .map_err(|_| format!("extent `{part}` is not in 0..2^32"))
+        })
         .collect::<Result<_, _>>()?;
     let elements = shape
         .iter()
@@ -66,7 +77,10 @@ pub fn read(bytes: &[u8]) -> Result<HostTensor, String> {
         .ok_or("the shape has too many elements")?;
     let data = &bytes[end..];
     if data.len() != elements {
-        return Err(format!("{} bytes of data, {elements} expected", data.len()));
+        return Err(format!(
+            "{} bytes of data, {elements} expected: the file was cut off or appended to",
+            data.len()
+        ));
     }
     Ok(HostTensor {
         element,

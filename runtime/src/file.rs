@@ -9,7 +9,7 @@
 //! ```
 
 use ipucc_machine::package::Package;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use thiserror::Error;
 
@@ -176,19 +176,55 @@ pub fn read(path: &Path) -> Result<Package, FileError> {
 ///
 /// # Errors
 /// What the system said.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = match path.parent() {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(path, |out| out.write_all(bytes))
+}
+
+/// As [`write_atomically`], for what is too long to hold: `write` gets the open file. A link is
+/// followed; a device or pipe, which no file may replace, is written directly.
+///
+/// # Errors
+/// What the system said, or `write`.
+pub fn write_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let whole = |file: &std::fs::File| {
+        let mut out = io::BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    };
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return whole(&std::fs::File::options().write(true).open(path)?);
+    }
+    let target = match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => std::fs::canonicalize(path)?,
+        _ => path.to_path_buf(),
+    };
+    let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
+    if !folder.is_dir() {
+        let reason = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ipucc-");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        file.as_file()
-            .set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        // The umask applies, as it does to any other file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    file.persist(path).map(|_| ()).map_err(|error| error.error)
+    // The name of the temporary file, which the error holds, means nothing to the user.
+    let file = builder.tempfile_in(folder).map_err(|error| {
+        let reason = format!("no file can be made in its folder: {}", error.kind());
+        io::Error::new(error.kind(), reason)
+    })?;
+    whole(file.as_file())?;
+    file.as_file().sync_all()?;
+    file.persist(&target)
+        .map(|_| ())
+        .map_err(|error| error.error)
 }

@@ -44,12 +44,17 @@ pub struct CompileArgs {
     pub jobs: Option<usize>,
 }
 
+/// Most threads that may be asked for: more than any machine has cores.
+const MOST_JOBS: usize = 1024;
+
 impl CompileArgs {
     /// The options, checked.
     pub fn options(&self) -> Outcome<Options> {
         if let Some(jobs) = self.jobs {
-            if jobs == 0 {
-                return Err(Failure::user("-j takes at least 1"));
+            if !(1..=MOST_JOBS).contains(&jobs) {
+                return Err(Failure::user(format!(
+                    "-j {jobs}: expected 1 to {MOST_JOBS} threads"
+                )));
             }
             // Fails only if a pool exists already, which then is used.
             let _ = rayon::ThreadPoolBuilder::new()
@@ -222,5 +227,14 @@ fn reported(message: String) -> Failure {
 /// Reads a model file into a module; faults are printed as they are.
 pub fn read_model(path: &Path, compile: &CompileArgs) -> Outcome<Module> {
     let bytes = read(path)?;
-    model::read(path, &bytes, &compile.dims()?).map_err(reported)
+    let dims = compile.dims()?;
+    if let Some(name) = dims.keys().next()
+        && path.extension().is_none_or(|extension| extension != "onnx")
+    {
+        return Err(Failure::user(format!(
+            "--dim {name}: {} is no ONNX model, so its shapes have no names",
+            path.display()
+        )));
+    }
+    model::read(path, &bytes, &dims).map_err(reported)
 }

@@ -3,6 +3,7 @@
 //!
 //! To add a subcommand: a module, a variant of [`Command`], an arm of [`Command::run`].
 
+mod arrays;
 mod asm;
 mod build;
 mod check;
@@ -192,34 +193,8 @@ pub fn write_file_with(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Outcome {
-    let failed =
-        |e: &dyn std::fmt::Display| Failure::user(format!("cannot write {}: {e}", path.display()));
-    let whole = |file: &std::fs::File| {
-        let mut out = io::BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()
-    };
-    // A device or pipe cannot be replaced by a file.
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let file = std::fs::File::options().write(true).open(path);
-        return file.and_then(|file| whole(&file)).map_err(|e| failed(&e));
-    }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".ipucc-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The umask applies, as it does to any other file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let file = builder.tempfile_in(folder).map_err(|e| failed(&e))?;
-    whole(file.as_file()).map_err(|e| failed(&e))?;
-    file.persist(path).map_err(|e| failed(&e.error))?;
-    Ok(())
+    ipucc_runtime::file::write_with(path, write)
+        .map_err(|e| Failure::user(format!("cannot write {}: {e}", path.display())))
 }
 
 /// The defaults with these `NAME=VALUE` changes.

@@ -1,10 +1,11 @@
 //! `ipucc run`: compile a model, or load a package, and run it on the simulator.
 
+use super::arrays::{self, argmax, by_row, cosine, read_array};
 use super::compile::{
     CompileArgs, conversions_json, conversions_text, pair, read_model, read_program,
 };
 use super::profile::{self, ProfileArgs};
-use super::{Failure, Outcome, print, progress, read};
+use super::{Failure, Outcome, print, progress};
 use clap::Args as ClapArgs;
 use indexmap::IndexMap;
 use ipucc::check::{self, Verdict};
@@ -36,7 +37,7 @@ pub struct Args {
     #[arg(long = "output", value_name = "NAME=FILE", value_parser = pair)]
     output: Vec<(String, String)>,
     /// Run every row of the first axis of these arrays through one loaded program.
-    #[arg(long = "inputs", value_name = "NAME=FILE", value_parser = pair)]
+    #[arg(long = "inputs", value_name = "NAME=FILE", value_parser = pair, conflicts_with_all = ["input", "output"])]
     inputs: Vec<(String, String)>,
     /// True class of every row; the accuracy of the first output's argmax is reported.
     #[arg(long, value_name = "FILE", requires = "inputs")]
@@ -58,11 +59,6 @@ pub struct Args {
     /// Print results only, no progress.
     #[arg(long, short)]
     quiet: bool,
-}
-
-fn read_array(path: &str) -> Outcome<HostTensor> {
-    let bytes = read(Path::new(path))?;
-    npy::read(&bytes).map_err(|reason| Failure::user(format!("{path}: {reason}")))
 }
 
 /// Runs the command.
@@ -379,7 +375,9 @@ impl Runner<'_> {
     fn once(&mut self) -> Outcome<Summary> {
         let mut given: IndexMap<String, HostTensor> = IndexMap::new();
         for (name, path) in &self.args.input {
-            given.insert(name.clone(), read_array(path)?);
+            if given.insert(name.clone(), read_array(path)?).is_some() {
+                return Err(Failure::user(format!("--input {name} is given twice")));
+            }
         }
         let mut inputs = IndexMap::new();
         for (index, (name, binding)) in self.session.package().inputs.iter().enumerate() {
@@ -390,17 +388,11 @@ impl Runner<'_> {
             inputs.insert(name.clone(), tensor);
         }
         if let Some(name) = given.keys().next() {
-            let known: Vec<&str> = self
-                .session
-                .package()
-                .inputs
-                .keys()
-                .map(String::as_str)
-                .collect();
-            return Err(Failure::user(format!(
-                "--input {name}: the model has no such input; it has {}",
-                known.join(", ")
-            )));
+            return Err(arrays::no_such_input(
+                self.session.package(),
+                "--input",
+                name,
+            ));
         }
         let mut summary = Summary::default();
         let bar = progress::work("simulating", self.args.quiet);
@@ -450,16 +442,7 @@ impl Runner<'_> {
     }
 
     fn rows(&mut self) -> Outcome<Summary> {
-        let mut arrays = IndexMap::new();
-        for (name, path) in &self.args.inputs {
-            arrays.insert(name.clone(), read_array(path)?);
-        }
-        let rows = arrays
-            .values()
-            .next()
-            .and_then(|array| array.shape.first())
-            .copied();
-        let rows = rows.unwrap_or(0) as usize;
+        let (arrays, rows) = arrays::by_name(self.session.package(), &self.args.inputs)?;
         let labels = match &self.args.labels {
             Some(path) => Some(read_array(&path.display().to_string())?),
             None => None,
@@ -542,36 +525,4 @@ impl Runner<'_> {
         }
         Ok(summary)
     }
-}
-
-/// The rows of an array as numbers.
-fn by_row(array: &HostTensor, rows: usize, option: &str) -> Outcome<Vec<Vec<f64>>> {
-    if array
-        .shape
-        .first()
-        .is_none_or(|&count| count as usize != rows)
-    {
-        let shape = &array.shape;
-        return Err(Failure::user(format!(
-            "{option}: an array of shape {shape:?} for {rows} rows"
-        )));
-    }
-    let values = floats(array);
-    let width = (values.len() / rows.max(1)).max(1);
-    Ok(values.chunks(width).map(<[f64]>::to_vec).collect())
-}
-
-fn cosine(a: &[f64], b: &[f64]) -> f64 {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
-}
-
-fn argmax(row: &[f64]) -> usize {
-    let mut best = 0;
-    for (index, value) in row.iter().enumerate() {
-        if *value > row[best] {
-            best = index;
-        }
-    }
-    best
 }
