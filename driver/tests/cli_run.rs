@@ -291,6 +291,24 @@ fn every_pass_is_dumped() {
             "{pass} is missing"
         );
     }
+    // Steps, tiles and values by the names of the tile program, not by our own data structures.
+    assert!(
+        text.contains("phase 0 (in step 1, exchange `p1.shares`): horizon"),
+        "{text}"
+    );
+    assert!(text.contains("select tile ") && text.contains("pointer %v3+"));
+    for inner in ["SymbolId", "Some(", "PhysicalTile", "Select {"] {
+        assert!(!text.contains(inner), "{inner} is printed");
+    }
+    // Every pass says what it is for, and everything in the fullest tile has its name.
+    for about in [
+        "Computes what constants alone decide. Nothing changed.",
+        "Places sections",
+    ] {
+        assert!(text.contains(about), "{about} is missing");
+    }
+    let fullest = text.split("fullest tile").nth(1).expect("there is one");
+    assert!(fullest.contains(" code    kernel0 ") && fullest.contains(" weight  w1.1 "));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use ipucc_passes::{PASSES, precision};
 use ipucc_tensor::text;
 use ipucc_tile::Program;
 use ipucc_tile::schedule::AbstainMode;
+use ipucc_tile::sram::TileProblem;
 use std::path::{Path, PathBuf};
 
 /// Run passes on a model and print the result, or what each pass makes.
@@ -61,6 +62,19 @@ pub const LATER: &[(&str, &str)] = &[
     ),
 ];
 
+/// The module after a tensor pass under a heading that says what the pass is for.
+fn after((name, about): (&str, &str), changed: bool, text: &str) -> String {
+    let change = if changed { "" } else { " Nothing changed." };
+    format!("// after {name}\n// {about}{change}\n{text}\n")
+}
+
+/// The heading of a pass behind the planner.
+fn heading(name: &str) -> String {
+    let about = LATER.iter().find(|(later, _)| *later == name);
+    let about = about.map_or("", |(_, about)| about);
+    format!("\n// after {name}\n// {about}\n")
+}
+
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
     let path = match (&args.model, &args.replay_sram) {
@@ -89,22 +103,21 @@ pub fn run(args: Args) -> Outcome {
         .map_err(|error| Failure::user(format!("{}: {error}", path.display())))?;
     let wanted = |name: &str| args.dump_after.iter().any(|d| d == name || d == "all");
     let mut text_out = String::new();
-    if wanted("precision") && !options.precision.is_declared() {
-        text_out.push_str(&format!("// after precision\n{}\n", text::print(&module)));
+    if wanted("precision") {
+        let changed = module != declared;
+        text_out.push_str(&after(PRECISION, changed, &text::print(&module)));
     }
     let mut current = module.clone();
     for pass in PASSES {
         if !args.passes.is_empty() && !args.passes.iter().any(|name| name == pass.name) {
             continue;
         }
-        current = (pass.run)(&current, &options.simplify);
+        let next = (pass.run)(&current, &options.simplify);
         if wanted(pass.name) {
-            text_out.push_str(&format!(
-                "// after {}\n{}\n",
-                pass.name,
-                text::print(&current)
-            ));
+            let about = (pass.name, pass.about);
+            text_out.push_str(&after(about, next != current, &text::print(&next)));
         }
+        current = next;
     }
     if args.dump_after.is_empty() && args.write_sram.is_none() {
         return print(text::print(&current));
@@ -142,7 +155,8 @@ fn behind_the_planner(
         write_file(file, text.as_bytes())?;
     }
     if wanted("partition") {
-        out.push_str("// after partition\n");
+        out.push_str(&heading("partition"));
+        out.push_str(dump::TILE_LEGEND);
         out.push_str(&ipucc_tile::text::print(&program));
     }
     if !["schedule", "abstain", "sram", "profile"]
@@ -153,12 +167,24 @@ fn behind_the_planner(
     }
     let compiled = model::compile_program(program.clone(), options, UNWATCHED).map_err(failed)?;
     let scheduled = &compiled.scheduled;
+    // Names and sizes of what the addresses belong to.
+    let problem = match dump::fullest(&compiled.placements).filter(|_| wanted("sram")) {
+        None => None,
+        Some(tile) => {
+            let all = model::problems(program.clone(), options).map_err(failed)?;
+            let of_tile = |entry: &&TileProblem| entry.tiles.contains(&(tile as u16));
+            all.problems
+                .iter()
+                .find(of_tile)
+                .map(|entry| entry.problem.clone())
+        }
+    };
     if wanted("schedule") {
-        out.push_str("// after schedule\n");
+        out.push_str(&heading("schedule"));
         out.push_str(&dump::phases(scheduled));
     }
     if wanted("abstain") {
-        out.push_str("// after abstain\n");
+        out.push_str(&heading("abstain"));
         out.push_str(&dump::abstention(scheduled));
         // What the other mode would take: the difference is what `advance` saves.
         let (here, other) = match options.abstain {
@@ -187,8 +213,8 @@ fn behind_the_planner(
         ));
     }
     if wanted("sram") {
-        out.push_str("// after sram\n");
-        out.push_str(&dump::placements(scheduled, &compiled.placements));
+        out.push_str(&heading("sram"));
+        out.push_str(&dump::placements(&compiled.placements, problem.as_ref()));
     }
     if wanted("profile") {
         out.push_str("// profile\n");
