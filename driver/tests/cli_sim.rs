@@ -272,3 +272,31 @@ fn a_fault_is_dumped_too() {
             .starts_with("ld32")
     );
 }
+
+#[test]
+fn any_number_of_threads_gives_the_same_run() {
+    let run = |threads: &str| {
+        let output = ipucc()
+            .args([
+                "run",
+                "examples/mlp.ir",
+                "--tiles",
+                "64",
+                "--json",
+                "--breakdown",
+            ])
+            .args(["-j", threads])
+            .output()
+            .expect("runs");
+        assert!(output.status.success());
+        let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        for seconds in ["compile_seconds", "simulate_seconds"] {
+            report[seconds] = Value::Null;
+        }
+        report
+    };
+    let one = run("1");
+    assert_eq!(one["breakdown"].as_array().map(Vec::len), Some(64));
+    assert_eq!(one, run("2"));
+    assert_eq!(one, run("7"));
+}

@@ -443,7 +443,7 @@ fn every_zone_is_a_barrier_with_its_own_marks() {
             bench.simulator.host_script([short]);
             let failure = bench.run().expect_err("one mark is missing");
             let text = failure.to_string();
-            assert!(text.contains(&format!("waits at sync {zone}")), "{text}");
+            assert!(text.contains(&format!("wait at sync {zone}")), "{text}");
             assert!(text.contains("waits for its credit"), "{text}");
             assert!(text.contains("marks left: GS1 0, GS2 0"), "{text}");
             bench.simulator.host_script([HostStep::Mark(group, 2)]);

@@ -292,11 +292,11 @@ assumptions! {
     /// Least events from the start of a payload to the tile's next packet.
     host_payload_events: u32 = 18, Semantics, "least events from the start of a payload to the tile's next packet", "0", "reference driver; that it is the exact minimum is inferred";
     /// Request or end of a turn to the next tile's first word (cycles).
-    host_grant: u32 = 6, Timing, "request or end of a turn to the next tile's first word (cycles)", "any", "nothing known";
+    host_grant: u32 = 6, Timing, "request or end of a turn to the next tile's first word (cycles)", "0..100000", "nothing known";
     /// End of a read packet to its first word at the tile (cycles).
-    host_read_latency: u32 = 1500, Timing, "end of a read packet to its first word at the tile (cycles)", "any", "nothing known; a microsecond is usual for PCIe";
+    host_read_latency: u32 = 1500, Timing, "end of a read packet to its first word at the tile (cycles)", "0..100000", "nothing known; a microsecond is usual for PCIe";
     /// A host mark used up to the host's next action (cycles).
-    host_poll: u32 = 1500, Timing, "a host mark used up to the host's next action (cycles)", "any", "nothing known; depends on the host";
+    host_poll: u32 = 1500, Timing, "a host mark used up to the host's next action (cycles)", "0..100000", "nothing known; depends on the host";
 }
 
 impl Assumptions {

@@ -54,6 +54,8 @@ pub struct ExchangeLog {
     pub selects: Vec<SelectEvent>,
     /// Pointer and format changes in order.
     pub stores: Vec<StoreEvent>,
+    /// Issue cycle and address of every instruction of the row.
+    pub steps: Vec<(u64, u32)>,
     /// First and last byte of the row's code.
     pub code: Option<(u32, u32)>,
     /// Cycle in which the row ends (issue of its `br`).
@@ -61,6 +63,13 @@ pub struct ExchangeLog {
 }
 
 impl ExchangeLog {
+    /// Address of the instruction that ran in this cycle; the last one's afterwards.
+    pub fn pc_at(&self, cycle: u64) -> Option<u32> {
+        let after = self.steps.partition_point(|&(start, _)| start <= cycle);
+        let step = self.steps.get(after.saturating_sub(1));
+        step.map(|&(_, pc)| pc)
+    }
+
     /// True if the tile did nothing on the fabric.
     pub fn is_empty(&self) -> bool {
         self.sends.is_empty() && self.selects.is_empty() && self.stores.is_empty()

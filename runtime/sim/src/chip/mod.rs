@@ -23,6 +23,7 @@ use host::{Block, Host};
 use ipucc_chip::sync::Zone;
 use ipucc_chip::{Assumptions, Chip, LogicalTile};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tile::{Env, Status, Tile};
 
@@ -373,17 +374,15 @@ impl Simulator {
         let result = fabric::deliveries(&mut parties, &self.assumptions);
         let states: Vec<PortState> = parties.iter().map(|party| party.state).collect();
         drop(parties);
-        let deliveries = result.map_err(|(party, cycle, reason)| {
-            let tile = &self.tiles[members[party]];
-            Box::new(Failure {
-                tile: Some(tile.id),
-                context: ContextId::Supervisor,
-                pc: tile.pc,
-                instruction: String::new(),
-                cycle,
-                cause: Cause::Exchange(reason),
-            })
-        })?;
+        let deliveries = match result {
+            Ok(deliveries) => deliveries,
+            Err((party, cycle, reason)) => {
+                let index = members[party];
+                let tile = &self.tiles[index];
+                let pc = tile.log.pc_at(cycle).unwrap_or(tile.pc);
+                return Err(self.fault_at(index, pc, cycle, Cause::Exchange(reason)));
+            }
+        };
         self.copy(&members, deliveries);
         for (&i, state) in members.iter().zip(states) {
             let tile = &mut self.tiles[i];
@@ -403,18 +402,7 @@ impl Simulator {
             .zip(self.store.tiles_mut())
             .map(|(tile, bytes)| TileMemory::new(bytes, &mut tile.marks))
             .collect();
-        let mut relays = false;
-        let mut written: Vec<Vec<(u32, u32)>> = members.iter().map(|_| Vec::new()).collect();
-        for d in &deliveries {
-            written[d.target].push((d.to, d.to + d.items * d.size));
-        }
-        for list in &mut written {
-            list.sort_unstable();
-        }
-        for d in &deliveries {
-            let (low, high) = (d.from, d.from + d.items * d.size);
-            relays |= written[d.source].iter().any(|&(a, b)| a < high && low < b);
-        }
+        let relays = passes_on(members.len(), &deliveries);
         let mut buffer = Vec::new();
         if !relays {
             // Nothing that is read is written: the order of writes to one place is all that counts.
@@ -507,34 +495,26 @@ impl Simulator {
     }
 
     fn deadlock(&self) -> Box<Failure> {
-        let mut table = String::new();
-        let mut listed = 0;
+        // Tiles that wait for the same at the same place share a line.
+        let mut groups: BTreeMap<(u32, String), Vec<(u16, u64)>> = BTreeMap::new();
         for tile in &self.tiles {
-            let what = match tile.status {
-                Status::Barrier { zone, since } => {
-                    format!("waits at sync {zone} since cycle {since}")
-                }
-                Status::Credit { since } => format!("waits for its credit since cycle {since}"),
-                Status::Receive { since } => {
-                    format!("waits for {} words since cycle {since}", tile.dcount())
-                }
-                Status::Port { since, .. } => {
-                    format!("{} since cycle {since}", self.port_wait(tile))
-                }
-                Status::Ended { at } => format!("ended in cycle {at}"),
+            let (what, since) = match tile.status {
+                Status::Barrier { zone, since } => (format!("at sync {zone}"), since),
+                Status::Credit { since } => ("for its credit".into(), since),
+                Status::Receive { since } => (format!("for {} words", tile.dcount()), since),
+                Status::Port { since, .. } => (self.port_wait(tile), since),
+                Status::Ended { at } => (String::new(), at),
                 Status::Idle | Status::Running | Status::RowEnd => continue,
             };
-            listed += 1;
-            if listed <= 16 {
-                table.push_str(&format!(
-                    "  tile {} (pc {:#x}) {what}\n",
-                    tile.id.0, tile.pc
-                ));
-            }
+            let group = groups.entry((tile.pc, what)).or_default();
+            group.push((tile.id.0, since));
         }
-        if listed > 16 {
-            table.push_str(&format!("  and {} more tiles\n", listed - 16));
-        }
+        let mut lines: Vec<(u16, String)> = groups
+            .iter()
+            .map(|((pc, what), tiles)| (tiles[0].0, waiting_line(*pc, what, tiles)))
+            .collect();
+        lines.sort();
+        let mut table: String = lines.iter().map(|(_, line)| line.as_str()).collect();
         if self.host.is_used() {
             table.push_str(&format!("  {}\n", self.host.waits()));
         }
@@ -552,4 +532,58 @@ impl Simulator {
             cause,
         })
     }
+}
+
+/// A line of the table of a deadlock: which tiles, where, for what, since when.
+fn waiting_line(pc: u32, what: &str, tiles: &[(u16, u64)]) -> String {
+    let mut names = String::new();
+    let mut at = 0;
+    while at < tiles.len() {
+        let first = tiles[at].0;
+        let run = (at..tiles.len()).take_while(|&i| usize::from(tiles[i].0 - first) == i - at);
+        let count = run.count();
+        let comma = if at == 0 { "" } else { ", " };
+        names.push_str(&match count {
+            1 => format!("{comma}{first}"),
+            _ => format!("{comma}{first}-{}", tiles[at + count - 1].0),
+        });
+        at += count;
+    }
+    let low = tiles.iter().map(|&(_, since)| since).min().unwrap_or(0);
+    let high = tiles.iter().map(|&(_, since)| since).max().unwrap_or(0);
+    let cycles = if low == high {
+        format!("cycle {low}")
+    } else {
+        format!("cycles {low} to {high}")
+    };
+    let (noun, verb) = match tiles.len() {
+        1 => ("tile", "waits"),
+        _ => ("tiles", "wait"),
+    };
+    match what {
+        "" => format!("  {noun} {names} (pc {pc:#x}): ended in {cycles}\n"),
+        _ => format!("  {noun} {names} (pc {pc:#x}): {verb} {what} since {cycles}\n"),
+    }
+}
+
+/// True if a tile sends something that the phase writes into it.
+fn passes_on(parties: usize, deliveries: &[Delivery]) -> bool {
+    // By party: what is written, by first byte, each with the largest end so far.
+    let mut written: Vec<Vec<(u32, u32)>> = vec![Vec::new(); parties];
+    for d in deliveries {
+        written[d.target].push((d.to, d.to + d.items * d.size));
+    }
+    for list in &mut written {
+        list.sort_unstable();
+        let mut end = 0;
+        for span in list {
+            end = end.max(span.1);
+            span.1 = end;
+        }
+    }
+    deliveries.iter().any(|d| {
+        let list = &written[d.source];
+        let before = list.partition_point(|&(start, _)| start < d.from + d.items * d.size);
+        before > 0 && list[before - 1].1 > d.from
+    })
 }

@@ -22,7 +22,7 @@ use crate::worker::{
 };
 use ipucc_chip::exception::Exception;
 use ipucc_chip::{Assumptions, LogicalTile, csr, memory, timing};
-use ipucc_machine::{Inst, Op, OperandKind, Role};
+use ipucc_machine::{Context, Inst, Op, OperandKind, Role};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -125,6 +125,8 @@ pub struct Tile {
     shared: Shared,
     /// Cycle from which the supervisor owns the slot again; 0 = owns it.
     pub(super) slot_free: [u64; WORKERS],
+    /// Cycle from which the worker can be launched again; 0 = idle.
+    worker_free: [u64; WORKERS],
     last_exit: u64,
     /// Supervisor cycles counted at the first launch since the last join.
     launched: Option<u64>,
@@ -180,6 +182,7 @@ impl Tile {
             workers: (0..WORKERS as u8).map(WorkerState::new).collect(),
             shared: Shared::new(),
             slot_free: [0; WORKERS],
+            worker_free: [0; WORKERS],
             last_exit: 0,
             launched: None,
             row_start: 0,
@@ -202,6 +205,7 @@ impl Tile {
         self.pc = entry;
         self.producers = [None; 16];
         self.slot_free = [0; WORKERS];
+        self.worker_free = [0; WORKERS];
         self.last_exit = 0;
         self.launched = None;
         self.weights_ready = 0;
@@ -337,7 +341,9 @@ impl Tile {
     fn step(&mut self, mem: &mut TileMemory<'_>, env: Env<'_>) -> Result<(), Box<Failure>> {
         let a = env.assumptions;
         if self.now > env.limit {
-            return Err(self.fail(None, Cause::Limit(env.limit)));
+            let mut failure = self.fail(None, Cause::Limit(env.limit));
+            failure.instruction = text_at(self.pc, Context::Supervisor, mem);
+            return Err(failure);
         }
         let executable =
             self.pc & 3 == 0 && (memory::BASE..memory::EXECUTABLE_END).contains(&self.pc);
@@ -354,7 +360,9 @@ impl Tile {
         }) = decoded
         else {
             let detail = format!("the word {word:#010x} is no supervisor instruction");
-            return Err(self.exception(None, Exception::InvalidInstruction, &detail));
+            let mut failure = self.exception(None, Exception::InvalidInstruction, &detail);
+            failure.instruction = text_at(self.pc, Context::Supervisor, mem);
+            return Err(failure);
         };
         if words == 2 && self.pc & 7 != 0 {
             let detail = "sendpicp must stand at a multiple of 8";
@@ -367,8 +375,18 @@ impl Tile {
             self.end_row(self.now);
             return Ok(());
         }
+        if in_row {
+            self.log.steps.push((self.now, self.pc));
+        }
         if exchange {
             return self.exchange(&inst, words, mem, env);
+        }
+        if !a.sup_ans_overlap
+            && !self.credits.is_empty()
+            && !matches!(inst.op, Op::SansMmmnZi | Op::SyncMmmnZi)
+        {
+            let cause = Cause::Model("work between sans and sync 1 (sup_ans_overlap)".into());
+            return Err(self.fail(Some(&inst), cause));
         }
         let issue = self.issue_cycle(&inst, a);
         let before = self.now;

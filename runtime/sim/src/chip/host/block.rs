@@ -122,7 +122,13 @@ impl Simulator {
         Ok(true)
     }
 
-    fn fault_at(&mut self, index: usize, pc: u32, cycle: u64, cause: Cause) -> Box<Failure> {
+    pub(in super::super) fn fault_at(
+        &mut self,
+        index: usize,
+        pc: u32,
+        cycle: u64,
+        cause: Cause,
+    ) -> Box<Failure> {
         let mut marks = crate::memory::CodeMarks::new();
         match self.store.tile_mut(index) {
             Some(bytes) => {
@@ -232,13 +238,13 @@ impl Simulator {
         let block = &self.blocks[own.exchange_context() as usize % CONTEXTS];
         match block.current {
             Some(other) if other != tile.id => {
-                format!("waits for the host port, which tile {} has", other.0)
+                format!("for the host port, which tile {} has", other.0)
             }
             _ if block.listed >> own.request_index() & 1 == 0 => {
-                "waits for the host port, but no exchange request lists it".into()
+                "for the host port, but no exchange request lists it".into()
             }
             _ => format!(
-                "waits for the host port; request index {} is next",
+                "for the host port; request index {} is next",
                 block.listed.trailing_zeros()
             ),
         }

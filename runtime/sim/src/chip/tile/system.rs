@@ -3,15 +3,15 @@
 use super::super::host::is_host;
 use super::super::log::SelectEvent;
 use super::super::trace::{Activity, Span};
-use super::{Env, Producer, Status, Tile, WORKERS};
+use super::{Env, Producer, Status, Tile, WORKERS, text_at};
 use crate::fault::{Cause, ContextId, Failure};
 use crate::memory::{FetchWindow, TileMemory};
 use crate::worker::{self, StopReason};
-use ipucc_chip::assumptions::SyncCheck;
+use ipucc_chip::assumptions::{RunPick, Scount, SlotMap, Start, SyncCheck};
 use ipucc_chip::exception::Exception;
 use ipucc_chip::sync::Zone;
 use ipucc_chip::{Assumptions, csr, memory};
-use ipucc_machine::{Inst, Op};
+use ipucc_machine::{Context, Inst, Op};
 
 impl Tile {
     /// Instructions that are neither common nor exchange.
@@ -30,12 +30,16 @@ impl Tile {
         match inst.op {
             Op::GetMmmnZi => {
                 let number = op1 as u16;
-                if csr::in_supervisor(number).is_none() || matches!(number, 0x60 | 0x61) {
+                let counter = matches!(number, 0x60 | 0x61);
+                let hidden = counter && a.sup_scount == Scount::Invalid;
+                if csr::in_supervisor(number).is_none() || hidden {
                     let detail = format!("CSR {number:#x} does not exist in the supervisor");
                     return Err(self.exception(Some(inst), Exception::InvalidOperand, &detail));
                 }
                 let value = match number {
                     csr::number::PC => self.pc,
+                    0x60 => issue as u32,
+                    0x61 => (issue >> 32) as u32,
                     csr::number::ANS_DCOUNT => self.credits.iter().map(|c| c.1).sum(),
                     csr::number::TILE_ID => self.id.physical().0 as u32,
                     _ => self.csr[number as usize],
@@ -63,7 +67,7 @@ impl Tile {
                     let detail = format!("entry {entry:#x}, vertex base {base:#x}");
                     return Err(self.exception(Some(inst), Exception::InvalidOperand, &detail));
                 }
-                let busy = |w: usize| self.slot_free[w] > issue;
+                let busy = |w: usize| self.worker_free[w] > issue;
                 let all = inst.op == Op::RunallMmmnZi;
                 if all && (0..WORKERS).any(busy) {
                     let detail = "a worker is still active; join with `sync 2` first";
@@ -77,15 +81,20 @@ impl Tile {
                 if all {
                     for w in 0..WORKERS {
                         let vertex = base.wrapping_add(4 * op2 * w as u32);
-                        self.launch(w, entry, vertex, mem, issue, env)?;
+                        self.launch((w, w as u64), entry, vertex, mem, issue, env)?;
                     }
                 } else {
-                    let Some(w) = (0..WORKERS).find(|&w| !busy(w)) else {
+                    let free = |w: &usize| !busy(*w);
+                    let worker = match a.sup_run_pick {
+                        RunPick::Lowest => (0..WORKERS).find(free),
+                        RunPick::Highest => (0..WORKERS).rfind(free),
+                    };
+                    let Some(w) = worker else {
                         let cause = Cause::Model("run with no free worker (sup_run_full)".into());
                         return Err(self.fail(Some(inst), cause));
                     };
                     let vertex = base.wrapping_add(4 * op2).wrapping_add(memory::BASE);
-                    self.launch(w, entry, vertex, mem, issue, env)?;
+                    self.launch((w, 0), entry, vertex, mem, issue, env)?;
                 }
             }
             Op::SansMmmnZi => {
@@ -197,7 +206,7 @@ impl Tile {
 
     fn launch(
         &mut self,
-        w: usize,
+        (w, order): (usize, u64),
         entry: u32,
         vertex: u32,
         mem: &mut TileMemory<'_>,
@@ -216,11 +225,17 @@ impl Tile {
         let worker = &mut self.workers[w];
         worker.launch(entry, vertex, worker_base, fp);
         // First cycle of its slot at or after the launch time (`sup_start`, `sup_slot_map`).
-        let mut start = issue + u64::from(a.sup_launch);
-        while start % WORKERS as u64 != w as u64 {
-            start += 1;
-        }
-        start += 6 * u64::from(turns) + u64::from(cycles);
+        let earliest = issue + u64::from(a.sup_launch);
+        let start = match (a.sup_start, a.sup_slot_map) {
+            (Start::Fixed, _) => earliest + WORKERS as u64 - 1,
+            (Start::OwnSlot, SlotMap::Launch) => earliest + order,
+            (Start::OwnSlot, SlotMap::Worker) => {
+                let ahead = (w as u64 + 6 - earliest % 6) % 6;
+                earliest + ahead
+            }
+        };
+        let slot = (start % WORKERS as u64) as usize;
+        let start = start + 6 * u64::from(turns) + u64::from(cycles);
         let turns = env.limit.saturating_sub(start) / 6 + 1;
         let stop = if self.breaks.is_empty() {
             worker::run(
@@ -254,24 +269,34 @@ impl Tile {
             StopReason::Exited { .. } => {
                 let exit = start + stop.cycles - 6;
                 self.last_exit = self.last_exit.max(exit);
-                self.slot_free[w] = exit + u64::from(a.sup_slot_return);
+                let back = exit + u64::from(a.sup_slot_return);
+                self.worker_free[w] = back;
+                // With every worker starting at once the slots are those of the workers.
+                let slot = if a.sup_start == Start::Fixed { w } else { slot };
+                self.slot_free[slot] = self.slot_free[slot].max(back);
                 Ok(())
             }
-            StopReason::Limit => Err(self.fail(None, Cause::Limit(env.limit))),
+            StopReason::Limit => {
+                let pc = self.workers[w].pc;
+                Err(Box::new(Failure {
+                    tile: Some(self.id),
+                    context: ContextId::Worker(w as u8),
+                    pc,
+                    instruction: text_at(pc, Context::Worker, mem),
+                    cycle: start + stop.cycles,
+                    cause: Cause::Limit(env.limit),
+                }))
+            }
             StopReason::Exception(info) => {
                 let detail = match info.detail {
                     Some(detail) => format!("about {detail:#x}"),
                     None => "raised by the instruction".into(),
                 };
-                let words = [info.pc, info.pc + 4].map(|at| mem.word(at).unwrap_or(0));
-                let group = ipucc_machine::Group::decode(&words, ipucc_machine::Context::Worker);
                 Err(Box::new(Failure {
                     tile: Some(self.id),
                     context: ContextId::Worker(w as u8),
                     pc: info.pc,
-                    instruction: group
-                        .map(|(group, _)| group.to_string())
-                        .unwrap_or_default(),
+                    instruction: text_at(info.pc, Context::Worker, mem),
                     cycle: info.cycle,
                     cause: Cause::Exception {
                         exception: info.exception,

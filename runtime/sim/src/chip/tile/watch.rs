@@ -7,10 +7,17 @@ use crate::memory::TileMemory;
 use crate::worker::{self, Stop, StopReason, WorkerState};
 use ipucc_machine::{Context, Group};
 
-/// Text of the issue group at `pc`; empty if there is none.
+/// Text of the issue group at `pc`: a word that is none is shown as it is, and nothing if no memory
+/// is there.
 pub fn text_at(pc: u32, context: Context, mem: &TileMemory<'_>) -> String {
-    let words = [pc, pc.wrapping_add(4)].map(|at| mem.word(at).unwrap_or(0));
-    Group::decode(&words, context).map_or(String::new(), |(group, _)| group.to_string())
+    let Some(word) = mem.word(pc) else {
+        return String::new();
+    };
+    let words = [word, mem.word(pc.wrapping_add(4)).unwrap_or(0)];
+    match Group::decode(&words, context) {
+        Ok((group, _)) => group.to_string(),
+        Err(_) => format!(".long {word:#010x}"),
+    }
 }
 
 impl Tile {
