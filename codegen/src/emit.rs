@@ -99,6 +99,8 @@ pub struct TileCode {
     /// (step, byte offset into the program section at which the tile has done its part of it), for
     /// the steps that it takes part in.
     pub marks: Vec<(u32, u32)>,
+    /// (section, step that executes it) for kernels, loaders of weights and exchange rows, by step.
+    pub uses: Vec<(u32, u32)>,
 }
 
 /// An emitted program.
@@ -186,6 +188,7 @@ pub fn emit_with(
                 needs: IndexMap::new(),
                 loaders: [None; 2],
                 marks: Vec::new(),
+                uses: Vec::new(),
             }
             .run()
         })
@@ -200,6 +203,12 @@ fn aliased(call: &Call) -> bool {
     values()
         .enumerate()
         .any(|(index, value)| values().take(index).any(|earlier| earlier == value))
+}
+
+/// Name of a kernel's section: its first entry and its number.
+fn kernel_name(generated: &Generated, index: usize) -> String {
+    let entry = generated.launches.first().map_or("", |launch| launch.entry);
+    format!("{entry}.{index}")
 }
 
 struct Emitter<'e> {
@@ -222,6 +231,8 @@ struct Emitter<'e> {
     loaders: [Option<u32>; 2],
     /// As [`TileCode::marks`].
     marks: Vec<(u32, u32)>,
+    /// As [`TileCode::uses`].
+    uses: Vec<(u32, u32)>,
 }
 
 impl Emitter<'_> {
@@ -265,7 +276,7 @@ impl Emitter<'_> {
                 Step::Compute(compute) => {
                     let tile = self.tile;
                     for call in compute.calls.iter().filter(|c| c.tiles.contains(tile)) {
-                        self.call(call);
+                        self.call(call, step as u32);
                     }
                 }
                 Step::Exchange(_) => {
@@ -320,7 +331,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn call(&mut self, call_data: &Call) {
+    fn call(&mut self, call_data: &Call, step: u32) {
         let index = self.kernels[&(&call_data.kernel, self.relaxed || aliased(call_data))];
         let generated = Arc::clone(&self.generated[index]);
         let section = self.kernel_section(index, &generated);
@@ -333,6 +344,10 @@ impl Emitter<'_> {
             .first()
             .map_or(16, |launch| launch.columns);
         let loader = if loads { self.loader(columns) } else { 0 };
+        self.uses.push((section, step));
+        if loads {
+            self.uses.push((loader, step));
+        }
         let operand = |operand: usize, offset: u32| {
             let buffer = call_data.operands[operand];
             Target::Value(buffer.value, buffer.offset_bytes + offset)
@@ -440,7 +455,7 @@ impl Emitter<'_> {
             }
         };
         self.sections.push(Section {
-            name: format!("kernel{index}"),
+            name: kernel_name(generated, index),
             kind: Kind::Code,
             bytes,
             patches: patches.into(),
@@ -490,6 +505,7 @@ impl Emitter<'_> {
                 },
             })
             .collect();
+        self.uses.push((section, step as u32));
         self.sections.push(Section {
             name: format!("row{phase}"),
             kind: Kind::Row,
@@ -539,6 +555,7 @@ impl Emitter<'_> {
             values,
             problem,
             marks: self.marks,
+            uses: self.uses,
         })
     }
 }

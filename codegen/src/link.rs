@@ -1,13 +1,15 @@
 //! Linking: addresses go into words, sections and weights become one image per tile.
 
+mod lines;
+
 use crate::emit::Emitted;
 use crate::program::Target;
 use crate::runs::host_runs;
 use indexmap::IndexMap;
 use ipucc_chip::{Assumptions, LogicalTile};
 use ipucc_machine::package::{
-    Binding, FORMAT_VERSION, Header, MapStep, MapSymbol, Package, Prediction, Segment, SegmentKind,
-    SourceMap, TileImage,
+    Binding, FORMAT_VERSION, Header, MapLines, MapStep, MapSymbol, Package, Prediction, Segment,
+    SegmentKind, SourceMap, TileImage,
 };
 use ipucc_tile::schedule::Scheduled;
 use ipucc_tile::sram::{Kind, Placement};
@@ -56,7 +58,10 @@ pub fn link(
     let program = &scheduled.program;
     let mut blobs = Blobs::default();
     let mut images = Vec::with_capacity(emitted.tiles.len());
-    let mut symbols = Vec::new();
+    let mut symbols: Vec<MapSymbol> = Vec::new();
+    let mut map_lines: Vec<MapLines> = Vec::new();
+    // Names of the tile before, which this one often has at the same places.
+    let mut before: IndexMap<(String, u32), usize> = IndexMap::new();
     // Address of each value on each tile, for bindings.
     let mut places: IndexMap<(Value, u16), u32> = IndexMap::new();
     for (tile, (code, placement)) in emitted.tiles.iter().zip(placements).enumerate() {
@@ -72,6 +77,15 @@ pub fn link(
                 .map_or(0, |address| address + offset),
             Target::Absolute(address) => address,
         };
+        let spans = lines::spans(code, &placement.addresses);
+        match map_lines.last_mut() {
+            Some(last) if last.spans == spans => last.tiles.1 = tile,
+            _ => map_lines.push(MapLines {
+                tiles: (tile, tile),
+                spans,
+            }),
+        }
+        let mut named = IndexMap::new();
         let mut segments = Vec::new();
         for (section, &address) in code.sections.iter().zip(&placement.addresses) {
             if section.bytes.is_empty() {
@@ -106,13 +120,24 @@ pub fn link(
                 Kind::Row => SegmentKind::Row,
                 _ => SegmentKind::Data,
             };
-            symbols.push(MapSymbol {
-                name: section.name.clone(),
-                tiles: (tile, tile),
-                address,
-                bytes: bytes.len() as u32,
-                kind,
+            let size = bytes.len() as u32;
+            let key = (section.name.clone(), address);
+            let same = before.get(&key).copied().filter(|&at| {
+                let symbol = &symbols[at];
+                (symbol.bytes, symbol.kind) == (size, kind)
             });
+            let at = same.unwrap_or(symbols.len());
+            match symbols.get_mut(at) {
+                Some(symbol) => symbol.tiles.1 = tile,
+                None => symbols.push(MapSymbol {
+                    name: section.name.clone(),
+                    tiles: (tile, tile),
+                    address,
+                    bytes: size,
+                    kind,
+                }),
+            }
+            named.insert(key, at);
             segments.push(Segment {
                 address,
                 blob: blobs.add(bytes),
@@ -148,6 +173,7 @@ pub fn link(
                 }
             }
         }
+        before = named;
         segments.sort_by_key(|segment| segment.address);
         images.push(TileImage {
             entry: placement.addresses[0],
@@ -189,6 +215,7 @@ pub fn link(
         },
         map: SourceMap {
             symbols,
+            lines: map_lines,
             steps: program.steps.iter().map(map_step).collect(),
             tile_text: String::new(),
             tensor_text: String::new(),

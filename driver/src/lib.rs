@@ -4,6 +4,7 @@ pub mod check;
 pub mod dump;
 pub mod host;
 pub mod model;
+mod names;
 pub mod npy;
 pub mod onnx;
 pub mod stage;

@@ -1,6 +1,7 @@
 //! Models: reading them, and the way from a tensor module to a package.
 
 use crate::backend::{self, Compiled};
+use crate::names::name_steps;
 use crate::onnx;
 use crate::stage::{Stage, UNWATCHED, Watch};
 use indexmap::IndexMap;
@@ -32,6 +33,8 @@ pub struct Options {
     pub simplify: Simplify,
     /// Say where the values inside the program can be read (`Compiled::observations`).
     pub observe: bool,
+    /// Text of the model's file if it is text: names of steps say the line.
+    pub text: Option<String>,
 }
 
 impl Options {
@@ -47,6 +50,7 @@ impl Options {
                 ..Simplify::default()
             },
             observe: false,
+            text: None,
         }
     }
 }
@@ -224,6 +228,7 @@ pub fn compile(module: &Module, options: &Options, watch: Watch) -> Result<Model
     };
     let mut compiled = compile_program(program, options, watch)?;
     compiled.package.map.tensor_text = text::print(&without_data(&module));
+    name_steps(&mut compiled.package.map, &module, options.text.as_deref());
     Ok(Model {
         source,
         conversions,

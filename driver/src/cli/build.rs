@@ -1,6 +1,6 @@
 //! `ipucc build`, also `ipucc MODEL`: compile a model to a package file.
 
-use super::compile::{CompileArgs, conversions_text, read_model, read_program};
+use super::compile::{CompileArgs, conversions_text, model_text, read_model, read_program};
 use super::{Failure, Outcome, print, progress};
 use clap::Args as ClapArgs;
 use ipucc::model;
@@ -27,7 +27,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    let options = args.compile.options()?;
+    let mut options = args.compile.options()?;
     let failed = |error| Failure::user(format!("{}: {error}", args.model.display()));
     let (package, plan) = if model::is_program(&args.model) {
         args.compile.refuse_for("a tile program", false)?;
@@ -39,6 +39,7 @@ pub fn run(args: Args) -> Outcome {
         (compiled.package, Vec::new())
     } else {
         let module = read_model(&args.model, &args.compile)?;
+        options.text = model_text(&args.model)?;
         let model = progress::compile(args.quiet, |watch| model::compile(&module, &options, watch))
             .map_err(failed)?;
         print(conversions_text(&model.conversions))?;

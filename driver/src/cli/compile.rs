@@ -224,6 +224,14 @@ fn reported(message: String) -> Failure {
     Failure::Reported
 }
 
+/// The text of a model's file, if it is text.
+pub fn model_text(path: &Path) -> Outcome<Option<String>> {
+    if path.extension().is_some_and(|ending| ending == "onnx") {
+        return Ok(None);
+    }
+    Ok(String::from_utf8(read(path)?).ok())
+}
+
 /// Reads a model file into a module; faults are printed as they are.
 pub fn read_model(path: &Path, compile: &CompileArgs) -> Outcome<Module> {
     let bytes = read(path)?;

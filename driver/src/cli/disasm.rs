@@ -191,6 +191,20 @@ fn tile_chunks(package: &Package, tile: u16) -> Vec<Chunk> {
                 }
             }
         }
+        // Code for other steps than what stands before it says which.
+        for span in package.map.spans(tile) {
+            if (segment.address..end).contains(&span.address) {
+                let steps = span
+                    .steps
+                    .iter()
+                    .map(|&step| package.map.describe_step(step));
+                let comments = chunk
+                    .comments
+                    .entry(span.address - segment.address)
+                    .or_default();
+                comments.extend(steps.map(|text| text.escape_debug().to_string()));
+            }
+        }
         out.push(chunk);
     }
     if let Some(first) = out.first_mut() {

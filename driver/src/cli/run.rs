@@ -2,7 +2,7 @@
 
 use super::arrays::{self, argmax, by_row, cosine, read_array};
 use super::compile::{
-    CompileArgs, conversions_json, conversions_text, pair, read_model, read_program,
+    CompileArgs, conversions_json, conversions_text, model_text, pair, read_model, read_program,
 };
 use super::profile::{self, ProfileArgs};
 use super::{Failure, Outcome, print, progress};
@@ -96,6 +96,7 @@ pub fn run(args: Args) -> Outcome {
         (compiled.package, None)
     } else {
         let module = read_model(&args.model, &args.compile)?;
+        options.text = model_text(&args.model)?;
         let model = progress::compile(quiet, |watch| model::compile(&module, &options, watch))
             .map_err(|error| Failure::user(format!("{}: {error}", args.model.display())))?;
         let judge = args.check.then_some(Judge {
@@ -317,7 +318,13 @@ impl Runner<'_> {
         let outcome = self.session.run_observed(inputs, observations);
         let outcome = outcome.map_err(|error| match error {
             SessionError::Failed(failure) => {
-                Failure::Internal(format!("the program failed: {failure}"))
+                let tile = failure.tile.map_or(u16::MAX, |tile| tile.0);
+                let place = self.session.package().map.describe(tile, failure.pc);
+                let place = match place.as_str() {
+                    "" => String::new(),
+                    place => format!(" (at {place})"),
+                };
+                Failure::Internal(format!("the program failed: {failure}{place}"))
             }
             other => Failure::user(other.to_string()),
         })?;

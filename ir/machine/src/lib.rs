@@ -17,6 +17,7 @@ pub mod package;
 mod place;
 mod regs;
 pub mod row;
+mod source_map;
 mod symbol;
 mod table;
 mod text;

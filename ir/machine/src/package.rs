@@ -1,5 +1,6 @@
 //! Package types: what a compiled program is after linking, before it becomes a file.
 
+pub use crate::source_map::{MapLines, MapSpan, MapStep, MapSymbol, SourceMap};
 use indexmap::IndexMap;
 use ipucc_chip::{Assumptions, HostType, ScalarType};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Version of the package data; the file form refuses any other.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A compiled program for the first `tiles` logical tiles of a C600.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -171,45 +172,6 @@ pub struct Prediction {
     pub tile_cycles: Vec<u64>,
     /// Cycle of the release of each barrier, in program order, counted from the common start.
     pub barrier_releases: Vec<u64>,
-}
-
-/// Names for reports: what stands where, and which steps the program has.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct SourceMap {
-    /// Named address ranges of tiles.
-    pub symbols: Vec<MapSymbol>,
-    /// Steps in program order.
-    pub steps: Vec<MapStep>,
-    /// The tile program's text, empty if left out.
-    pub tile_text: String,
-    /// The tensor program's text, empty if left out; `run --check` evaluates it.
-    pub tensor_text: String,
-}
-
-/// A named range on a set of tiles.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct MapSymbol {
-    /// Name.
-    pub name: String,
-    /// First and last logical tile (inclusive) on which it stands at this address.
-    pub tiles: (u16, u16),
-    /// Byte address.
-    pub address: u32,
-    /// Size in bytes.
-    pub bytes: u32,
-    /// What it is.
-    pub kind: SegmentKind,
-}
-
-/// A step of the program.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct MapStep {
-    /// Name as the tile program gives it.
-    pub name: String,
-    /// Nodes of the tensor program that it works for.
-    pub nodes: Vec<String>,
-    /// Predicted cycles of the step on its slowest tile.
-    pub predicted_cycles: u64,
 }
 
 #[cfg(test)]

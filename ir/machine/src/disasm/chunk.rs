@@ -23,6 +23,8 @@ pub struct Chunk {
     pub labels: BTreeMap<u32, Vec<String>>,
     /// Relocations by offset.
     pub relocations: BTreeMap<u32, Relocation>,
+    /// Comment lines before what stands at an offset.
+    pub comments: BTreeMap<u32, Vec<String>>,
     /// Comment lines before the section.
     pub notes: Vec<String>,
     /// Context of the first instructions, if it is known.
@@ -96,6 +98,7 @@ pub fn object_chunks(object: &Object) -> Vec<Chunk> {
             bytes,
             labels,
             relocations: section.relocations.iter().map(|r| (r.offset, *r)).collect(),
+            comments: BTreeMap::new(),
             notes: Vec::new(),
             context: None,
             symbols: symbols.clone(),

@@ -213,6 +213,15 @@ fn section(
     while position < lines.len() {
         let line = &lines[position];
         write_labels(out, index, chunk, line.offset, labels);
+        // A comment may stand inside the group.
+        for (_, comments) in chunk
+            .comments
+            .range(line.offset..line.offset + line.size.max(1))
+        {
+            for comment in comments {
+                let _ = writeln!(out, "        // {comment}");
+            }
+        }
         let Some(group) = &line.group else {
             position = data(out, chunk, lines, position, labels, index, &sections);
             continue;
