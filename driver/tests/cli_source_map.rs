@@ -148,3 +148,31 @@ fn words_lead_to_nodes() {
         );
     }
 }
+
+#[test]
+fn sizes_add_up() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = root.join("examples/digits/digits.onnx");
+    let (file, package) = build(folder.path(), &model, "64");
+    let (report, _) = run(&["disasm", text(&file), "--sizes"], 0);
+    let all: u64 = (package.images.iter())
+        .flat_map(|image| &image.segments)
+        .map(|segment| package.blobs[segment.blob as usize].len() as u64)
+        .sum();
+    let numbers = |line: &str| -> Vec<u64> {
+        let columns = line.split_whitespace();
+        columns.filter_map(|column| column.parse().ok()).collect()
+    };
+    let lines: Vec<Vec<u64>> = report.lines().skip(1).take(5).map(numbers).collect();
+    assert_eq!(
+        lines.iter().map(|line| line[0]).sum::<u64>(),
+        all,
+        "{report}"
+    );
+    // Kernels that several steps call are there once.
+    assert!(lines[1][3] > lines[1][0], "{report}");
+    assert!(lines.iter().all(|line| line[4] <= line[0]), "{report}");
+    let (_, err) = run(&["disasm", text(&file), "--sizes", "--tile", "1"], 1);
+    assert!(err.contains("cannot be used with"), "{err}");
+}

@@ -8,7 +8,7 @@ use ipucc_machine::is_object;
 use ipucc_machine::object::Object;
 use ipucc_machine::package::{Package, SegmentKind};
 
-use super::{Failure, Outcome, parse_number, print, read};
+use super::{Failure, Outcome, parse_number, print, read, sizes};
 
 /// Disassemble an object, a tile of a package, or words.
 #[derive(clap::Args)]
@@ -25,6 +25,9 @@ pub struct Args {
     /// Logical tile of a package.
     #[arg(long, value_name = "N", conflicts_with = "hex")]
     tile: Option<u16>,
+    /// Report how many bytes of a package are what, instead of a listing.
+    #[arg(long, conflicts_with_all = ["hex", "tile"])]
+    sizes: bool,
     /// Show event times beside the instructions of exchange rows: start, end, effect.
     #[arg(long)]
     events: bool,
@@ -59,9 +62,10 @@ pub fn run(args: Args) -> Outcome {
         return print(words(&list, args.base, &options));
     }
     if is_object(&bytes) {
-        if args.tile.is_some() {
+        let refused = [("--tile", args.tile.is_some()), ("--sizes", args.sizes)];
+        if let Some((option, _)) = refused.iter().find(|(_, given)| *given) {
             return Err(Failure::user(format!(
-                "{name} is an object; --tile is for packages"
+                "{name} is an object; {option} is for packages"
             )));
         }
         let object =
@@ -76,6 +80,9 @@ pub fn run(args: Args) -> Outcome {
         };
         Failure::user(format!("{e}{hint}"))
     })?;
+    if args.sizes {
+        return print(sizes::report(&package));
+    }
     let tile = match args.tile {
         Some(tile) if usize::from(tile) < package.images.len() => tile,
         Some(tile) => {

@@ -20,6 +20,7 @@ mod progress;
 mod rows;
 mod run;
 mod sim;
+mod sizes;
 mod sram;
 mod vectors;
 
