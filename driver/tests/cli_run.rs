@@ -308,7 +308,7 @@ fn every_pass_is_dumped() {
         assert!(text.contains(about), "{about} is missing");
     }
     let fullest = text.split("fullest tile").nth(1).expect("there is one");
-    assert!(fullest.contains(" code    kernel0 ") && fullest.contains(" weight  w1.1 "));
+    assert!(fullest.contains(" code    dot_") && fullest.contains(" weight  w1.1 "));
 }
 
 #[test]
