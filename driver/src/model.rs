@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use ipucc_chip::{Assumptions, Chip, ScalarType};
 use ipucc_codegen::Catalog;
 use ipucc_passes::simplify::Simplify;
-use ipucc_passes::{PASSES, PlanEntry, Precision, precision};
+use ipucc_passes::{PASSES, PlanEntry, Precision, expand, precision};
 use ipucc_schedule::Cost;
 use ipucc_tensor::interp::EvalError;
 use ipucc_tensor::{Module, Op, interp, text};
@@ -186,7 +186,8 @@ pub fn plan(module: &Module, options: &Options) -> Result<Plan, String> {
 
 fn plan_watched(module: &Module, options: &Options, watch: Watch) -> Result<Plan, String> {
     watch(Stage::Rewrite);
-    let source = precision(module, &options.precision).map_err(|error| error.to_string())?;
+    let module = expand(module).map_err(|error| error.to_string())?;
+    let source = precision(&module, &options.precision).map_err(|error| error.to_string())?;
     let module = optimize(source.clone(), &options.simplify, |_, _| {});
     watch(Stage::Plan);
     let catalog = Catalog {

@@ -2,20 +2,45 @@
 
 mod cleanup;
 mod fold;
+mod inline;
 mod legalize;
 pub mod partition;
 mod precision;
 mod rebuild;
 pub mod simplify;
+mod unroll;
 
 pub use cleanup::{canonicalize, cse, dce};
 pub use fold::fold;
+pub use inline::inline;
 pub use legalize::legalize;
 pub use partition::{Options, PlanEntry, PlanError, Planned, partition};
 pub use precision::{Precision, PrecisionError, precision};
+pub use unroll::{ExpandError, MOST_INSTRUCTIONS, unroll};
 
 use ipucc_tensor::Module;
 use simplify::Simplify;
+
+/// The passes before all others, by name: everything behind them sees one function of operations
+/// with one result.
+pub const FIRST: &[(&str, &str)] = &[
+    (
+        "unroll",
+        "Writes out every repeat as calls of its function.",
+    ),
+    (
+        "inline",
+        "Puts the body of a function in the place of every call of it.",
+    ),
+];
+
+/// The module as one function without calls and repeats: [`unroll()`], then [`inline()`].
+///
+/// # Errors
+/// A function that is not there or calls itself, or a program that gets too long.
+pub fn expand(module: &Module) -> Result<Module, ExpandError> {
+    inline(&unroll(module)?)
+}
 
 /// A pass over tensor modules.
 pub struct Pass {

@@ -1,7 +1,7 @@
 //! Writing a function again, instruction by instruction.
 
 use indexmap::IndexMap;
-use ipucc_tensor::{Builder, Function, InstData, TensorType, TypeError, Value};
+use ipucc_tensor::{Builder, Function, InstData, Op, TensorType, TypeError, Value};
 
 /// The function with every instruction replaced by what `each` builds for it: from the instruction
 /// and its operands in the new function the new result. Parameters get the type that `param` gives;
@@ -45,6 +45,14 @@ pub fn rebuild_with(
         let result = data.results[0];
         builder.at(data.span, data.origin.clone());
         let operands: Vec<Value> = data.operands.iter().map(|v| values[v]).collect();
+        if matches!(data.op, Op::Call { .. } | Op::Repeat { .. }) {
+            // Functions are rebuilt by themselves.
+            let before = builder.function().values.len();
+            let results = builder.op_all(data.op.clone(), &operands);
+            let results = results.map_err(|error| (result, error))?;
+            take_names(&mut builder, function, data, &results, &mut values, before);
+            continue;
+        }
         let value =
             each(&mut builder, data, &operands, &values).map_err(|error| (result, error))?;
         let unnamed = builder.function().values[value].name.is_none();
@@ -70,9 +78,72 @@ pub fn same(
     operands: &[Value],
 ) -> Result<Value, TypeError> {
     match &data.op {
-        ipucc_tensor::Op::Weight(name) => {
-            Ok(builder.weight(name.clone(), function.ty(data.results[0]).clone()))
-        }
+        Op::Weight(name) => Ok(builder.weight(name.clone(), function.ty(data.results[0]).clone())),
         op => builder.op(op.clone(), operands),
     }
+}
+
+/// The function with instructions replaced by any number of others, as `each` builds them: from an
+/// instruction and its new operands as many new results. Weights stay what they are.
+///
+/// # Errors
+/// What `each` says.
+pub fn expand_with<E: From<TypeError>>(
+    function: &Function,
+    mut each: impl FnMut(&mut Builder, &Function, &InstData, &[Value]) -> Result<Vec<Value>, E>,
+) -> Result<Function, E> {
+    let mut builder = Builder::new(function.name.clone());
+    let mut values: IndexMap<Value, Value> = IndexMap::new();
+    for port in &function.params {
+        let ty = function.ty(port.value).clone();
+        let value = builder.param_with_host(port.name.clone(), ty, port.host);
+        values.insert(port.value, value);
+    }
+    for &inst in &function.body {
+        let data = &function.insts[inst];
+        builder.at(data.span, data.origin.clone());
+        let operands: Vec<Value> = data.operands.iter().map(|v| values[v]).collect();
+        let before = builder.function().values.len();
+        let results = match &data.op {
+            Op::Weight(name) => {
+                let ty = function.ty(data.results[0]).clone();
+                vec![builder.weight(name.clone(), ty)]
+            }
+            _ => each(&mut builder, function, data, &operands)?,
+        };
+        take_names(&mut builder, function, data, &results, &mut values, before);
+    }
+    for port in &function.results {
+        builder.result_with_host(port.name.clone(), values[&port.value], port.host);
+    }
+    Ok(builder.finish())
+}
+
+/// Gives an instruction's new results, values from number `before` on, the names of the old ones, and
+/// enters them.
+fn take_names(
+    builder: &mut Builder,
+    function: &Function,
+    data: &InstData,
+    results: &[Value],
+    values: &mut IndexMap<Value, Value>,
+    before: usize,
+) {
+    for (&old, &new) in data.results.iter().zip(results) {
+        let made_here = new.as_u32() as usize >= before;
+        if let (Some(name), true) = (&function.values[old].name, made_here) {
+            builder.name(new, name.clone());
+        }
+        values.insert(old, new);
+    }
+}
+
+/// Names of an instruction's results, numbers for those without.
+pub fn names_of(function: &Function, data: &InstData) -> Vec<String> {
+    let results = data.results.iter();
+    let name = |&value: &Value| match &function.values[value].name {
+        Some(name) => name.clone(),
+        None => value.to_string().trim_start_matches('%').to_owned(),
+    };
+    results.map(name).collect()
 }

@@ -3,7 +3,7 @@
 use super::opt::{LATER, PRECISION};
 use super::{Failure, Outcome, print};
 use clap::Args as ClapArgs;
-use ipucc_passes::PASSES;
+use ipucc_passes::{FIRST, PASSES};
 use ipucc_tensor::text::CODES;
 
 /// Explain an error code.
@@ -36,7 +36,10 @@ pub struct PassesArgs {}
 /// Lists the passes.
 pub fn passes(_: PassesArgs) -> Outcome {
     let mut out = String::new();
-    for (name, about) in std::iter::once(PRECISION)
+    for (name, about) in FIRST
+        .iter()
+        .copied()
+        .chain(std::iter::once(PRECISION))
         .chain(PASSES.iter().map(|pass| (pass.name, pass.about)))
         .chain(LATER.iter().copied())
     {

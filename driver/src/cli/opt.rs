@@ -5,8 +5,8 @@ use super::{Failure, Outcome, print, write_file};
 use clap::Args as ClapArgs;
 use ipucc::stage::UNWATCHED;
 use ipucc::{dump, model};
-use ipucc_passes::{PASSES, precision};
-use ipucc_tensor::text;
+use ipucc_passes::{ExpandError, FIRST, PASSES, inline, precision, unroll};
+use ipucc_tensor::{Module, text};
 use ipucc_tile::Program;
 use ipucc_tile::schedule::AbstainMode;
 use ipucc_tile::sram::TileProblem;
@@ -75,6 +75,9 @@ fn heading(name: &str) -> String {
     format!("\n// after {name}\n// {about}\n")
 }
 
+/// A pass that writes out functions.
+type Expand = fn(&Module) -> Result<Module, ExpandError>;
+
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
     let path = match (&args.model, &args.replay_sram) {
@@ -84,6 +87,7 @@ pub fn run(args: Args) -> Outcome {
     };
     let known = |name: &str| {
         name == PRECISION.0
+            || FIRST.iter().any(|(first, _)| *first == name)
             || PASSES.iter().any(|pass| pass.name == name)
             || LATER.iter().any(|(later, _)| *later == name)
     };
@@ -99,17 +103,32 @@ pub fn run(args: Args) -> Outcome {
         return run_program(&args, &path, &options);
     }
     let declared = read_model(&path, &args.compile)?;
-    let module = precision(&declared, &options.precision)
-        .map_err(|error| Failure::user(format!("{}: {error}", path.display())))?;
     let wanted = |name: &str| args.dump_after.iter().any(|d| d == name || d == "all");
+    let asked = |name: &str| args.passes.is_empty() || args.passes.iter().any(|p| p == name);
     let mut text_out = String::new();
+    let mut module = declared.clone();
+    for (&about, pass) in FIRST.iter().zip([unroll as Expand, inline]) {
+        if asked(about.0) {
+            let next = pass(&module)
+                .map_err(|error| Failure::user(format!("{}: {error}", path.display())))?;
+            let changed = next != module;
+            // Most models have no functions to write out: `all` says so only where there are.
+            if wanted(about.0) && (changed || !args.dump_after.iter().any(|d| d == "all")) {
+                text_out.push_str(&after(about, changed, &text::print(&next)));
+            }
+            module = next;
+        }
+    }
+    let flat = module;
+    let module = precision(&flat, &options.precision)
+        .map_err(|error| Failure::user(format!("{}: {error}", path.display())))?;
     if wanted("precision") {
-        let changed = module != declared;
+        let changed = module != flat;
         text_out.push_str(&after(PRECISION, changed, &text::print(&module)));
     }
     let mut current = module.clone();
     for pass in PASSES {
-        if !args.passes.is_empty() && !args.passes.iter().any(|name| name == pass.name) {
+        if !asked(pass.name) {
             continue;
         }
         let next = (pass.run)(&current, &options.simplify);

@@ -4,6 +4,7 @@ use crate::infer::TypeError;
 use crate::module::{Def, Function, InstData, Port, Span, Value, ValueData};
 use crate::op::{Axes, BinaryOp, CompareOp, Op, ReduceKind, UnaryOp};
 use crate::ty::{Shape, TensorType};
+use crate::verify::signature;
 use ipucc_chip::{HostType, ScalarType};
 use smallvec::SmallVec;
 
@@ -83,22 +84,79 @@ impl Builder {
         self.push(Op::Weight(name.into()), &[], ty)
     }
 
+    /// Adds an operation with any number of results (`call`, `repeat`).
+    ///
+    /// # Errors
+    /// The operands' types do not fit.
+    pub fn op_all(&mut self, op: Op, operands: &[Value]) -> Result<Vec<Value>, TypeError> {
+        let types: Vec<TensorType> = operands.iter().map(|&v| self.ty(v).clone()).collect();
+        let types = op.infer_all(&types)?;
+        Ok(self.push_all(op, operands, types))
+    }
+
+    /// Calls another function of the module; its results.
+    ///
+    /// # Errors
+    /// The operands are not what the function takes.
+    pub fn call(&mut self, callee: &Function, operands: &[Value]) -> Result<Vec<Value>, TypeError> {
+        let op = Op::Call {
+            function: callee.name.clone(),
+            results: callee.result_types(),
+        };
+        let types: Vec<TensorType> = operands.iter().map(|&v| self.ty(v).clone()).collect();
+        signature(&op, callee, &types)?;
+        self.op_all(op, operands)
+    }
+
+    /// Repeats a function of the module `count` times: it takes the carried values, slice i of the
+    /// outermost axis of every sliced one in iteration i, and the fixed ones, and gives back the
+    /// carried ones. The results are those of the last iteration.
+    ///
+    /// # Errors
+    /// The operands are not what the function takes.
+    pub fn repeat(
+        &mut self,
+        body: &Function,
+        count: u32,
+        carried: &[Value],
+        sliced: &[Value],
+        fixed: &[Value],
+    ) -> Result<Vec<Value>, TypeError> {
+        let op = Op::Repeat {
+            function: body.name.clone(),
+            count,
+            carried: carried.len() as u32,
+            sliced: sliced.len() as u32,
+        };
+        let operands = [carried, sliced, fixed].concat();
+        let types: Vec<TensorType> = operands.iter().map(|&v| self.ty(v).clone()).collect();
+        signature(&op, body, &types)?;
+        self.op_all(op, &operands)
+    }
+
     fn push(&mut self, op: Op, operands: &[Value], ty: TensorType) -> Value {
+        self.push_all(op, operands, vec![ty])[0]
+    }
+
+    fn push_all(&mut self, op: Op, operands: &[Value], types: Vec<TensorType>) -> Vec<Value> {
         let inst = self.function.insts.next_key();
-        let value = self.function.values.push(ValueData {
-            ty,
-            def: Def::Result(inst, 0),
-            name: None,
-        });
+        let mut results = Vec::with_capacity(types.len());
+        for (index, ty) in types.into_iter().enumerate() {
+            results.push(self.function.values.push(ValueData {
+                ty,
+                def: Def::Result(inst, index as u32),
+                name: None,
+            }));
+        }
         self.function.insts.push(InstData {
             op,
             operands: operands.into(),
-            results: SmallVec::from_elem(value, 1),
+            results: SmallVec::from_slice(&results),
             span: self.span,
             origin: self.origin.clone(),
         });
         self.function.body.push(inst);
-        value
+        results
     }
 
     /// Names a value for people.

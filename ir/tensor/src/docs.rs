@@ -18,7 +18,7 @@ pub struct Operation {
     /// What it computes.
     pub semantics: &'static str,
     /// Parameters, instructions and the returned value of an example function, as `parameters |
-    /// instructions | result type`.
+    /// instructions | result type`; functions that it calls stand behind a further `|`.
     pub example: &'static str,
     /// True: kernels need not know it, it can be written out in others.
     pub composite: bool,
@@ -36,12 +36,16 @@ impl Operation {
         } else {
             ""
         };
+        let helper = match parts.next() {
+            Some(helper) => format!("  {}\n\n", helper.replace("\\n", "\n  ")),
+            None => String::new(),
+        };
         let lines: String = body
             .split(';')
             .map(|line| format!("    {}\n", line.trim()))
             .collect();
         format!(
-            "module {{\n{weight}  func @main({params}) -> (%result: {ty}) {{\n{lines}    return %y\n  }}\n}}\n"
+            "module {{\n{weight}{helper}  func @main({params}) -> (%result: {ty}) {{\n{lines}    return %y\n  }}\n}}\n"
         )
     }
 }

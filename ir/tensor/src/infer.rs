@@ -54,6 +54,10 @@ impl Op {
             Op::Quantize { .. } => "quantize",
             Op::Dequantize { .. } => "dequantize",
             Op::Attention { .. } => "attention",
+            Op::TopK { indices: false, .. } => "topk",
+            Op::TopK { indices: true, .. } => "topk_indices",
+            Op::Call { .. } => "call",
+            Op::Repeat { .. } => "repeat",
             Op::Weight(_) => "weight",
             Op::Constant { .. } => "constant",
         }
@@ -62,7 +66,12 @@ impl Op {
     /// Number of operands; `None` if any number goes.
     pub fn arity(&self) -> Option<usize> {
         Some(match self {
-            Op::Concat(_) | Op::Quantize { .. } | Op::Dequantize { .. } | Op::Attention { .. } => {
+            Op::Concat(_)
+            | Op::Quantize { .. }
+            | Op::Dequantize { .. }
+            | Op::Attention { .. }
+            | Op::Call { .. }
+            | Op::Repeat { .. } => {
                 return None;
             }
             Op::Iota { .. } | Op::Weight(_) | Op::Constant { .. } => 0,
@@ -79,10 +88,35 @@ impl Op {
         })
     }
 
-    /// The result type for operands of these types. Weights are typed by their module, not here.
+    /// The result types for operands of these types: one, but for `call` and `repeat`.
     ///
     /// # Errors
-    /// What does not fit, with the types.
+    /// As [`Op::infer`].
+    pub fn infer_all(&self, operands: &[TensorType]) -> Result<Vec<TensorType>, TypeError> {
+        match self {
+            Op::Call { function, results } if results.is_empty() => Err(TypeError {
+                op: self.name(),
+                message: format!("`@{function}` gives nothing back"),
+            }),
+            Op::Call { results, .. } => Ok(results.clone()),
+            Op::Repeat {
+                count,
+                carried,
+                sliced,
+                ..
+            } => repeat(*count, *carried, *sliced, operands).map_err(|message| TypeError {
+                op: self.name(),
+                message,
+            }),
+            _ => Ok(vec![self.infer(operands)?]),
+        }
+    }
+
+    /// The result type for operands of these types. Weights are typed by their module, not here, and
+    /// so are the operands of `call` and `repeat` ([`crate::verify`]).
+    ///
+    /// # Errors
+    /// What does not fit, with the types; also for a `call` or `repeat` without exactly one result.
     pub fn infer(&self, operands: &[TensorType]) -> Result<TensorType, TypeError> {
         let fail = |message: String| {
             Err(TypeError {
@@ -94,7 +128,9 @@ impl Op {
             Some(arity) if arity != operands.len() => {
                 return fail(format!("takes {arity} operands, {} given", operands.len()));
             }
-            None if operands.is_empty() => return fail("takes at least one operand".into()),
+            None if operands.is_empty() && !matches!(self, Op::Call { .. }) => {
+                return fail("takes at least one operand".into());
+            }
             _ => {}
         }
         if let Some((least, most)) = window::optional_operands(self)
@@ -528,6 +564,36 @@ impl Op {
                 Ok(operands[0].with_element(operands[1].element))
             }
             Op::Attention { .. } => window::attention(operands),
+            Op::TopK {
+                axis, k, indices, ..
+            } => {
+                let ty = &operands[0];
+                if ty.element == ScalarType::I1 {
+                    return Err(format!("needs a number type, not {ty}"));
+                }
+                let at = axis_in(*axis, ty)?;
+                if *k > ty.shape[at] {
+                    return Err(format!(
+                        "k is {k}, but axis {axis} of {ty} has {} elements",
+                        ty.shape[at]
+                    ));
+                }
+                let element = if *indices {
+                    ScalarType::I32
+                } else {
+                    ty.element
+                };
+                let mut result = ty.with_element(element);
+                result.shape[at] = *k;
+                Ok(result)
+            }
+            Op::Call { .. } | Op::Repeat { .. } => {
+                let mut all = self.infer_all(operands).map_err(|error| error.message)?;
+                match (all.pop(), all.is_empty()) {
+                    (Some(one), true) => Ok(one),
+                    _ => Err("has not exactly one result".into()),
+                }
+            }
             Op::Weight(name) => Err(format!("the type of weight `{name}` stands in its module")),
             Op::Constant {
                 element,
@@ -557,4 +623,31 @@ fn without(shape: &[u32], axes: &[u8], keep: bool) -> Shape {
         .filter(|&(axis, _)| keep || !named(axis))
         .map(|(axis, &extent)| if named(axis) { 1 } else { extent })
         .collect()
+}
+
+/// Result types of a repeat: the carried operands.
+fn repeat(
+    count: u32,
+    carried: u32,
+    sliced: u32,
+    operands: &[TensorType],
+) -> Result<Vec<TensorType>, String> {
+    let (carried, sliced) = (carried as usize, sliced as usize);
+    if carried == 0 {
+        return Err("carries nothing from one iteration to the next".into());
+    }
+    if carried.saturating_add(sliced) > operands.len() {
+        return Err(format!(
+            "{carried} carried and {sliced} sliced operands are named, {} given",
+            operands.len()
+        ));
+    }
+    for ty in &operands[carried..carried + sliced] {
+        if ty.shape.first() != Some(&count) {
+            return Err(format!(
+                "{ty} is sliced over {count} iterations: its first axis must have {count} elements"
+            ));
+        }
+    }
+    Ok(operands[..carried].to_vec())
 }

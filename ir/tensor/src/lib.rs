@@ -8,6 +8,7 @@ mod module;
 mod op;
 pub mod text;
 mod ty;
+mod verify;
 
 pub use builder::Builder;
 pub use infer::TypeError;
@@ -19,3 +20,4 @@ pub use op::{
     UnaryOp, Window,
 };
 pub use ty::{MAX_RANK, Shape, TensorType};
+pub use verify::{Fault, signature, verify};

@@ -4,7 +4,7 @@ use crate::op::Op;
 use crate::ty::TensorType;
 use cranelift_entity::{PrimaryMap, entity_impl};
 use indexmap::IndexMap;
-use ipucc_chip::HostType;
+use ipucc_chip::{HostType, ScalarType};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -105,6 +105,18 @@ pub struct Port {
     pub host: HostType,
 }
 
+/// True if a host buffer of this type can be bound to a value of this element type.
+pub(crate) fn host_fits(host: HostType, element: ScalarType) -> bool {
+    match host {
+        HostType::I64 => element == ScalarType::I32,
+        HostType::F64 => element == ScalarType::F32,
+        HostType::Bool => element == ScalarType::I1,
+        HostType::Device(scalar) => {
+            scalar == element || scalar == ScalarType::F32 && element == ScalarType::F16
+        }
+    }
+}
+
 /// A function in SSA form.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Function {
@@ -126,6 +138,18 @@ impl Function {
     /// The type of a value.
     pub fn ty(&self, value: Value) -> &TensorType {
         &self.values[value].ty
+    }
+
+    /// Types of the parameters.
+    pub fn param_types(&self) -> Vec<TensorType> {
+        let ports = self.params.iter();
+        ports.map(|port| self.ty(port.value).clone()).collect()
+    }
+
+    /// Types of the results.
+    pub fn result_types(&self) -> Vec<TensorType> {
+        let ports = self.results.iter();
+        ports.map(|port| self.ty(port.value).clone()).collect()
     }
 
     /// The instruction that defines a value, if none of the parameters is.

@@ -1,6 +1,6 @@
 //! Operations and their attributes.
 
-use crate::ty::Shape;
+use crate::ty::{Shape, TensorType};
 use ipucc_chip::ScalarType;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -416,6 +416,40 @@ pub enum Op {
         scale: Option<u32>,
         /// Query i sees the keys up to `i + sk - sq` only.
         causal: bool,
+    },
+    /// The first `k` elements of every line along an axis in descending (`largest`) or ascending
+    /// order, or their positions (i32). Of equal elements the earlier comes first; NaN counts as
+    /// greater than every number.
+    TopK {
+        /// The axis.
+        axis: u8,
+        /// Number of elements; the result's extent of the axis.
+        k: u32,
+        /// Largest or smallest elements.
+        largest: bool,
+        /// Positions instead of elements.
+        indices: bool,
+    },
+    /// Another function of the module on the operands; its results are this operation's.
+    Call {
+        /// Name of the function.
+        function: String,
+        /// Types of its results.
+        results: Vec<TensorType>,
+    },
+    /// A function of the module, `count` times. Operands: `carried` values, which the function takes
+    /// first and gives back changed; `sliced` values, of which iteration i takes slice i of the
+    /// outermost axis (its own weights); values that are the same for every iteration. The results
+    /// are the carried values after the last iteration.
+    Repeat {
+        /// Name of the function.
+        function: String,
+        /// Number of iterations.
+        count: u32,
+        /// Number of carried values.
+        carried: u32,
+        /// Number of operands that are sliced.
+        sliced: u32,
     },
     /// A named weight of the module.
     Weight(String),

@@ -16,6 +16,7 @@ pub use window::resize_axis;
 
 use crate::module::{Function, Module, Value, WeightSource};
 use crate::op::Op;
+use crate::verify::signature;
 use indexmap::IndexMap;
 use ipucc_chip::ScalarType;
 use thiserror::Error;
@@ -29,6 +30,9 @@ pub enum EvalError {
     /// An input is missing or has another type.
     #[error("input `{0}`: {1}")]
     Input(String, String),
+    /// A called function cannot be evaluated.
+    #[error("function `@{0}` {1}")]
+    Function(String, String),
     /// A weight cannot be had.
     #[error("weight `{0}`: {1}")]
     Weight(String, String),
@@ -63,7 +67,7 @@ pub fn eval_all(
     function: &Function,
     inputs: &IndexMap<String, Tensor>,
 ) -> Result<Values, EvalError> {
-    let mut values = Values::new();
+    let mut given = Vec::with_capacity(function.params.len());
     for port in &function.params {
         let ty = function.ty(port.value);
         let error = |reason: String| EvalError::Input(port.name.clone(), reason);
@@ -73,10 +77,34 @@ pub fn eval_all(
         if tensor.ty != *ty {
             return Err(error(format!("is {}, expected {ty}", tensor.ty)));
         }
-        values.insert(port.value, tensor.clone());
+        given.push(tensor.clone());
     }
+    function_values(module, function, given, &[])
+}
+
+/// Every value of a function on operands of the right types; `callers` are the functions that wait
+/// for it.
+fn function_values(
+    module: &Module,
+    function: &Function,
+    operands: Vec<Tensor>,
+    callers: &[&str],
+) -> Result<Values, EvalError> {
+    let params = function.params.iter().map(|port| port.value);
+    let mut values: Values = params.zip(operands).collect();
     for &inst in &function.body {
         let data = &function.insts[inst];
+        if let Op::Call { function: name, .. } | Op::Repeat { function: name, .. } = &data.op {
+            let operands: Vec<Tensor> = data
+                .operands
+                .iter()
+                .filter_map(|operand| values.get(operand).cloned())
+                .collect();
+            let callers = [callers, &[function.name.as_str()]].concat();
+            let results = called(module, name, &data.op, operands, &callers)?;
+            values.extend(data.results.iter().copied().zip(results));
+            continue;
+        }
         let result = data.results[0];
         let tensor = match &data.op {
             Op::Weight(name) => weight(module, name)?,
@@ -92,6 +120,58 @@ pub fn eval_all(
         values.insert(result, tensor);
     }
     Ok(values)
+}
+
+/// Results of a `call` or `repeat`.
+fn called(
+    module: &Module,
+    name: &str,
+    op: &Op,
+    operands: Vec<Tensor>,
+    callers: &[&str],
+) -> Result<Vec<Tensor>, EvalError> {
+    let error = |reason: String| EvalError::Function(name.to_owned(), reason);
+    let callee = module.functions.get(name);
+    let callee = callee.ok_or_else(|| error("does not exist".into()))?;
+    if callers.contains(&name) {
+        return Err(error("calls itself".into()));
+    }
+    let types: Vec<crate::TensorType> = operands.iter().map(|o| o.ty.clone()).collect();
+    signature(op, callee, &types).map_err(|wrong| error(format!("is misused: {wrong}")))?;
+    let once = |operands: Vec<Tensor>| -> Result<Vec<Tensor>, EvalError> {
+        let mut values = function_values(module, callee, operands, callers)?;
+        let results = callee.results.iter().map(|port| {
+            // One value can be returned twice.
+            let value = values.get_mut(&port.value).map(|tensor| tensor.clone());
+            value.ok_or_else(|| error("returns a value that it does not define".into()))
+        });
+        results.collect()
+    };
+    let Op::Repeat {
+        count,
+        carried,
+        sliced,
+        ..
+    } = op
+    else {
+        return once(operands);
+    };
+    let (carried, sliced) = (*carried as usize, *sliced as usize);
+    let mut state = operands[..carried].to_vec();
+    for iteration in 0..*count as usize {
+        let slices = operands[carried..carried + sliced].iter().map(|whole| {
+            let shape = whole.ty.shape[1..].iter().copied();
+            let ty = crate::TensorType::new(whole.ty.element, shape);
+            let bytes = ty.bytes();
+            let data = whole.data[iteration * bytes..(iteration + 1) * bytes].to_vec();
+            Tensor { ty, data }
+        });
+        let mut all = std::mem::take(&mut state);
+        all.extend(slices);
+        all.extend_from_slice(&operands[carried + sliced..]);
+        state = once(all)?;
+    }
+    Ok(state)
 }
 
 /// The data of a weight.

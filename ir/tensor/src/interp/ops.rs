@@ -228,8 +228,14 @@ pub fn eval_op(op: &Op, operands: &[&Tensor], ty: &TensorType) -> Tensor {
         Op::Quantize { axis, .. } => window::quantize(*axis, operands, ty),
         Op::Dequantize { axis } => window::dequantize(*axis, operands, ty),
         Op::Attention { scale, causal } => window::attention(*scale, *causal, operands, ty),
-        // Typed and evaluated by the module that holds it.
-        Op::Weight(_) => Tensor {
+        Op::TopK {
+            axis,
+            largest,
+            indices,
+            ..
+        } => top_k(*axis as usize, *largest, *indices, operands[0], ty),
+        // Typed and evaluated by the module that holds them.
+        Op::Call { .. } | Op::Repeat { .. } | Op::Weight(_) => Tensor {
             ty: ty.clone(),
             data: vec![0; ty.bytes()],
         },
@@ -466,11 +472,74 @@ fn reduce(kind: ReduceKind, axes: &[u8], x: &Tensor, ty: &TensorType) -> Tensor 
     Tensor::from_ints(ty.clone(), &values)
 }
 
+/// The sorted start of every line along an axis, by element or by position.
+fn top_k(axis: usize, largest: bool, indices: bool, x: &Tensor, ty: &TensorType) -> Tensor {
+    let shape = &x.ty.shape;
+    let product = |extents: &[u32]| extents.iter().map(|&e| e as usize).product::<usize>();
+    let (outer, inner) = (product(&shape[..axis]), product(&shape[axis + 1..]));
+    let (extent, k) = (shape[axis] as usize, ty.shape[axis] as usize);
+    let order = ordered(x);
+    let size = x.ty.element.bytes() as usize;
+    let mut positions = vec![0i64; ty.elements()];
+    let mut data = vec![0u8; if indices { 0 } else { ty.bytes() }];
+    for line in 0..outer * inner {
+        let (block, column) = (line / inner, line % inner);
+        let at = |i: usize| (block * extent + i) * inner + column;
+        let mut line: Vec<usize> = (0..extent).collect();
+        // Stable: of equal elements the earlier stays ahead.
+        line.sort_by(|&i, &j| {
+            let ascending = order[at(i)].cmp(&order[at(j)]);
+            if largest {
+                ascending.reverse()
+            } else {
+                ascending
+            }
+        });
+        for (rank, &i) in line[..k].iter().enumerate() {
+            let to = (block * k + rank) * inner + column;
+            positions[to] = i as i64;
+            if !indices {
+                let from = at(i) * size;
+                data[to * size..(to + 1) * size].copy_from_slice(&x.data[from..from + size]);
+            }
+        }
+    }
+    if indices {
+        return Tensor::from_ints(ty.clone(), &positions);
+    }
+    Tensor {
+        ty: ty.clone(),
+        data,
+    }
+}
+
+/// Numbers in the order of the elements: equal elements (also the two zeros) get equal numbers, NaN
+/// the greatest.
+fn ordered(x: &Tensor) -> Vec<i64> {
+    if !x.ty.element.is_float() {
+        return x.to_ints();
+    }
+    let key = |value: f32| {
+        if value.is_nan() {
+            return i64::MAX;
+        }
+        let magnitude = i64::from(value.abs().to_bits());
+        if value < 0.0 { -magnitude } else { magnitude }
+    };
+    x.to_floats().into_iter().map(key).collect()
+}
+
 fn arg_reduce(largest: bool, axis: u8, x: &Tensor, ty: &TensorType) -> Tensor {
     let shape = &x.ty.shape;
     let axis = axis as usize;
-    let values = x.to_floats();
-    let mut best: Vec<Option<(f32, i64)>> = vec![None; ty.elements()];
+    // f64 holds every integer of the language. A NaN is neither larger nor smaller: it is the answer
+    // only in the first place.
+    let values: Vec<f64> = if x.ty.element.is_float() {
+        x.to_floats().into_iter().map(f64::from).collect()
+    } else {
+        x.to_ints().into_iter().map(|value| value as f64).collect()
+    };
+    let mut best: Vec<Option<(f64, i64)>> = vec![None; ty.elements()];
     for_each_index(shape, |flat, index| {
         let slot = (0..shape.len())
             .filter(|&a| a != axis)

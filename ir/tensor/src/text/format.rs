@@ -119,7 +119,7 @@ impl Keys {
         let line = line.trim();
         let name = |rest: &str| {
             let end = rest
-                .find(|c: char| c.is_whitespace() || "(:={".contains(c))
+                .find(|c: char| c.is_whitespace() || "(:={,".contains(c))
                 .unwrap_or(rest.len());
             rest[..end].to_owned()
         };

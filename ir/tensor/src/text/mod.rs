@@ -27,6 +27,11 @@ pub fn operation_names() -> Vec<&'static str> {
     ops::names()
 }
 
+/// The name of an operation in text.
+pub fn operation_name(op: &crate::Op) -> &'static str {
+    ops::name(op)
+}
+
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 /// A fault of a text, with its place.

@@ -1,5 +1,6 @@
 //! Operations and their attributes: between [`Op`] and text.
 
+use crate::module::Function;
 use crate::op::{
     Axes, BinaryOp, CompareOp, Coordinates, Op, PoolKind, ReduceKind, ResizeMode, ScatterKind,
     UnaryOp, Window,
@@ -58,6 +59,10 @@ pub fn names() -> Vec<&'static str> {
         "quantize",
         "dequantize",
         "attention",
+        "topk",
+        "topk_indices",
+        "call",
+        "repeat",
         "weight",
         "constant",
     ]);
@@ -367,7 +372,44 @@ pub fn build(
             },
             causal: truth("causal")?,
         },
+        "topk" | "topk_indices" => {
+            let axis = axis()?;
+            let extent = ty.shape.get(usize::from(axis));
+            Op::TopK {
+                axis,
+                k: *extent.ok_or_else(|| format!("axis {axis} does not exist in {ty}"))?,
+                largest: match word("largest")? {
+                    None => true,
+                    Some(_) => truth("largest")?,
+                },
+                indices: name == "topk_indices",
+            }
+        }
         other => return Err(format!("there is no operation `{other}`")),
+    })
+}
+
+/// A `call` or `repeat` of a function.
+///
+/// # Errors
+/// What is missing or malformed.
+pub fn build_call(name: &str, attributes: &Attributes, callee: &Function) -> Result<Op, String> {
+    if name == "call" {
+        return Ok(Op::Call {
+            function: callee.name.clone(),
+            results: callee.result_types(),
+        });
+    }
+    let number = |key: &str, default: Option<u32>| match attributes.get(key) {
+        None => default.ok_or_else(|| format!("attribute `{key}` is missing")),
+        Some(Attribute::Number(text)) => text.parse().map_err(|_| format!("{key} `{text}`")),
+        Some(_) => Err(format!("`{key}` must be a number")),
+    };
+    Ok(Op::Repeat {
+        function: callee.name.clone(),
+        count: number("count", None)?,
+        carried: number("carried", Some(callee.results.len() as u32))?,
+        sliced: number("sliced", Some(0))?,
     })
 }
 
@@ -496,6 +538,13 @@ pub fn attributes(op: &Op) -> String {
             }
             parts.join(", ")
         }
+        Op::TopK { axis, largest, .. } => format!("axis = {axis}, largest = {largest}"),
+        Op::Repeat {
+            count,
+            carried,
+            sliced,
+            ..
+        } => format!("count = {count}, carried = {carried}, sliced = {sliced}"),
         Op::Gelu { tanh: true } => "form = tanh".into(),
         _ => String::new(),
     }

@@ -5,9 +5,11 @@ use super::Diagnostic;
 use super::lex::{Token, tokens};
 use super::ops::{self, Attributes};
 use crate::builder::Builder;
+use crate::infer::TypeError;
 use crate::module::{Module, Span, Value, Weight, WeightSource};
 use crate::op::Op;
 use crate::ty::TensorType;
+use crate::verify::signature;
 use indexmap::IndexMap;
 use ipucc_chip::HostType;
 use std::ops::Range;
@@ -424,6 +426,19 @@ impl Parser<'_> {
         }
     }
 
+    fn operands(
+        &mut self,
+        values: &IndexMap<String, Option<Value>>,
+        operands: &mut Vec<Option<Value>>,
+    ) -> Parsed<()> {
+        loop {
+            operands.push(self.operand(values)?);
+            if !self.has(",") {
+                return Ok(());
+            }
+        }
+    }
+
     fn operation(
         &mut self,
         builder: &mut Builder,
@@ -432,14 +447,24 @@ impl Parser<'_> {
         base: usize,
     ) -> Parsed<()> {
         let span = self.span();
-        let Token::Value(name) = self.next() else {
-            return Err(Skip);
-        };
-        if values.contains_key(&name) {
-            return Err(self.fault("T003", span, format!("`%{name}` is defined twice"), ""));
+        let mut results: Vec<String> = Vec::new();
+        loop {
+            let span = self.span();
+            let Token::Value(name) = self.next() else {
+                self.at = self.at.saturating_sub(1);
+                return Err(self.unexpected("a value like `%x`"));
+            };
+            if values.contains_key(&name) {
+                let hint = "give it a name of its own";
+                return Err(self.fault("T003", span, format!("`%{name}` is defined twice"), hint));
+            }
+            // Later uses of a line that fails are no faults of their own.
+            values.insert(name.clone(), None);
+            results.push(name);
+            if !self.has(",") {
+                break;
+            }
         }
-        // Later uses of a line that fails are no faults of their own.
-        values.insert(name.clone(), None);
         self.mark("=")?;
         let op_span = self.span();
         let Token::Word(op) = self.next() else {
@@ -458,6 +483,7 @@ impl Parser<'_> {
         }
         let mut operands = Vec::new();
         let mut weight = None;
+        let mut callee = None;
         let mut literal_at = None;
         let literal_span = self.span();
         if op == "weight" {
@@ -470,16 +496,23 @@ impl Parser<'_> {
                     return Err(self.fault("T002", span, message, "define it before the function"));
                 }
             }
+        } else if op == "call" || op == "repeat" {
+            let span = self.span();
+            let found = self.symbol("the function's name, like `@layer`")?;
+            if !module.functions.contains_key(&found) {
+                let message = format!("function `@{found}` is not defined before this line");
+                let hint = "a function stands before those that call it; none calls itself";
+                return Err(self.fault("T002", span, message, hint));
+            }
+            callee = Some(found);
+            if matches!(self.peek(), Token::Value(_)) {
+                self.operands(values, &mut operands)?;
+            }
         } else if op == "constant" {
             literal_at = Some(self.at);
             self.skip_literal();
         } else if matches!(self.peek(), Token::Value(_)) {
-            loop {
-                operands.push(self.operand(values)?);
-                if !self.has(",") {
-                    break;
-                }
-            }
+            self.operands(values, &mut operands)?;
         }
         let attributes = if *self.peek() == Token::Mark("{") {
             self.attributes()?
@@ -489,14 +522,58 @@ impl Parser<'_> {
         self.mark(":")?;
         let ty_span = self.span();
         let ty = self.tensor_type()?;
+        let mut types = vec![(ty.clone(), ty_span.clone())];
+        while self.has(",") {
+            let span = self.span();
+            types.push((self.tensor_type()?, span));
+        }
+        let end = self.tokens[self.at.clamp(1, self.tokens.len()) - 1].1.end;
         let line = Span {
             start: (span.start - base) as u32,
-            end: (ty_span.end - base) as u32,
+            end: (end.max(span.start) - base) as u32,
         };
         builder.at(line, None);
         let Some(operands) = operands.into_iter().collect::<Option<Vec<Value>>>() else {
             return Ok(());
         };
+        if types.len() != results.len() || (callee.is_none() && types.len() != 1) {
+            let message = match callee {
+                None => format!("`{op}` has one result"),
+                Some(_) => format!("{} results and {} types", results.len(), types.len()),
+            };
+            let hint = "write as many types behind `:` as names before `=`";
+            return Err(self.fault("T005", op_span, message, hint));
+        }
+        if let Some(callee) = callee.and_then(|name| module.functions.get(&name)) {
+            let given: Vec<TensorType> = operands.iter().map(|&v| builder.ty(v).clone()).collect();
+            let built = ops::build_call(&op, &attributes, callee)
+                .map_err(|reason| self.fault("T004", op_span.clone(), reason, ""))?;
+            let wrong = |error: TypeError| (error.to_string(), op_span.clone());
+            let made = signature(&built, callee, &given)
+                .and_then(|()| builder.op_all(built, &operands))
+                .map_err(wrong);
+            let made = made.map_err(|(message, span)| self.fault("T005", span, message, ""))?;
+            if made.len() != results.len() {
+                let message = format!(
+                    "`{op}` of `@{}` has {} results, {} are named",
+                    callee.name,
+                    made.len(),
+                    results.len()
+                );
+                return Err(self.fault("T005", op_span, message, ""));
+            }
+            for ((value, name), (ty, span)) in made.into_iter().zip(results).zip(types) {
+                let found = builder.ty(value).clone();
+                if found != ty {
+                    let message = format!("the result `%{name}` of `{op}` is {found}, not {ty}");
+                    return Err(self.fault("T005", span, message, ""));
+                }
+                builder.name(value, name.clone());
+                values.insert(name, Some(value));
+            }
+            return Ok(());
+        }
+        let name = results.swap_remove(0);
         let value = match (weight, literal_at) {
             (Some((weight, found)), _) => {
                 if found != ty {

@@ -4,6 +4,7 @@ use super::lex::Token;
 use super::ops::{Attribute, Attributes};
 use super::parse::{Parsed, Parser};
 use crate::interp::Tensor;
+use crate::module::host_fits;
 use crate::ty::{MAX_RANK, TensorType};
 use ipucc_chip::{HostType, ScalarType};
 
@@ -75,15 +76,7 @@ impl Parser<'_> {
                 }
             },
         };
-        let fits = match host {
-            HostType::I64 => element == ScalarType::I32,
-            HostType::F64 => element == ScalarType::F32,
-            HostType::Bool => element == ScalarType::I1,
-            HostType::Device(scalar) => {
-                scalar == element || scalar == ScalarType::F32 && element == ScalarType::F16
-            }
-        };
-        if fits {
+        if host_fits(host, element) {
             Ok(host)
         } else {
             let message = format!("a host type of {host} cannot be bound to {element}");

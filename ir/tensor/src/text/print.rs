@@ -116,10 +116,17 @@ fn print_function(function: &Function, out: &mut String) {
     );
     for &inst in &function.body {
         let data = &function.insts[inst];
-        let result = data.results[0];
+        let Some(&result) = data.results.first() else {
+            continue;
+        };
         let ty = function.ty(result);
-        let _ = write!(out, "    %{} = {}", name(result), ops::name(&data.op));
+        let named = |value: &Value| format!("%{}", name(*value));
+        let results: Vec<String> = data.results.iter().map(named).collect();
+        let _ = write!(out, "    {} = {}", results.join(", "), ops::name(&data.op));
         match &data.op {
+            Op::Call { function, .. } | Op::Repeat { function, .. } => {
+                let _ = write!(out, " @{function}");
+            }
             Op::Weight(weight) => {
                 let _ = write!(out, " @{weight}");
             }
@@ -150,7 +157,9 @@ fn print_function(function: &Function, out: &mut String) {
         if !attributes.is_empty() {
             let _ = write!(out, " {{{attributes}}}");
         }
-        let _ = writeln!(out, " : {ty}");
+        let types = data.results.iter().map(|&value| function.ty(value));
+        let types: Vec<String> = types.map(ToString::to_string).collect();
+        let _ = writeln!(out, " : {}", types.join(", "));
     }
     let values: Vec<String> = function
         .results
