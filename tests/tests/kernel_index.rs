@@ -107,7 +107,7 @@ fn scattered_rows() {
 #[test]
 fn halves_and_words() {
     for case in 0..60u32 {
-        let count = 4 * (1 + case * case / 5);
+        let count = 1 + case * case / 3;
         let mut random = Random(u64::from(case));
         let halves: Vec<f64> = (0..count)
             .map(|_| f64::from(random.next() as i16))

@@ -219,7 +219,7 @@ pub struct Fill {
 /// zeros as their high half, and lose their high half.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Words {
-    /// Number of halves, a multiple of 4.
+    /// Number of halves.
     pub count: u32,
     /// From words to halves instead of from halves to words.
     pub narrow: bool,

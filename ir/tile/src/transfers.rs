@@ -35,17 +35,17 @@ pub enum TransferError {
     },
 }
 
-/// A stretch of words between two shards of one tile: what no exchange can do.
+/// A stretch of bytes between two shards of one tile: what no exchange can do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalCopy {
     /// The tile.
     pub tile: LogicalTile,
-    /// Word offset in the source shard.
+    /// Byte offset in the source shard, even.
     pub source: u32,
-    /// Word offset in the destination shard.
+    /// Byte offset in the destination shard, even.
     pub destination: u32,
-    /// Words.
-    pub words: u32,
+    /// Bytes, even.
+    pub bytes: u32,
 }
 
 /// The words that bring every shard of `destination` what `source` holds of it: transfers between
@@ -126,31 +126,39 @@ pub fn transfer(
             ));
         });
         for (owner, elements) in groups {
-            let pieces =
-                words(elements, per_word).map_err(|elements| TransferError::HalfWords {
-                    from: from.name.clone(),
-                    to: to.name.clone(),
-                    elements,
-                    per_word,
-                })?;
+            let half_words = |elements| TransferError::HalfWords {
+                from: from.name.clone(),
+                to: to.name.clone(),
+                elements,
+                per_word,
+            };
+            let stretches = stretches(elements);
             let owners = &from.distribution.tiles[owner * replicas..(owner + 1) * replicas];
             let (own, others): (Vec<LogicalTile>, Vec<LogicalTile>) =
                 tiles.iter().partition(|tile| owners.contains(tile));
-            for tile in own {
-                local.extend(
-                    pieces
-                        .iter()
-                        .map(|&(source, destination, words)| LocalCopy {
-                            tile,
-                            source,
-                            destination,
-                            words,
-                        }),
-                );
+            if !own.is_empty() {
+                // Copies move halves, if not bytes.
+                let size = u64::from(from.element.bytes());
+                let per_half = per_word.div_ceil(2);
+                let pieces = in_units(&stretches, per_half).map_err(half_words)?;
+                let unit = (size * per_half) as u32;
+                for tile in own {
+                    local.extend(
+                        pieces
+                            .iter()
+                            .map(|&(source, destination, count)| LocalCopy {
+                                tile,
+                                source: source * unit,
+                                destination: destination * unit,
+                                bytes: count * unit,
+                            }),
+                    );
+                }
             }
             if others.is_empty() {
                 continue;
             }
+            let pieces = in_units(&stretches, per_word).map_err(half_words)?;
             let sender = owners[turn % owners.len()];
             turn += 1;
             runs.extend(pieces.iter().map(|&(source, destination, words)| {
@@ -202,95 +210,164 @@ fn for_each(extents: &[u32], mut visit: impl FnMut(&[u32])) {
     }
 }
 
-/// Maximal stretches of words that are contiguous on both sides: (source word, destination word,
-/// words), in order of the destination.
+/// A stretch that is contiguous on both sides: source, destination, length.
 type Piece = (u32, u32, u32);
 
-/// Element pairs (destination, source) to word pieces; the length of a piece that is not whole words
-/// otherwise.
-fn words(mut elements: Vec<(u64, u64)>, per_word: u64) -> Result<Vec<Piece>, u64> {
+/// Element pairs (destination, source) as maximal stretches of elements, in order of the
+/// destination.
+fn stretches(mut elements: Vec<(u64, u64)>) -> Vec<[u64; 3]> {
     elements.sort_unstable();
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    while start < elements.len() {
-        let mut end = start + 1;
-        while end < elements.len()
-            && elements[end].0 == elements[end - 1].0 + 1
-            && elements[end].1 == elements[end - 1].1 + 1
-        {
-            end += 1;
+    let mut found: Vec<[u64; 3]> = Vec::new();
+    for (to, from) in elements {
+        match found.last_mut() {
+            Some([source, destination, count])
+                if *source + *count == from && *destination + *count == to =>
+            {
+                *count += 1;
+            }
+            _ => found.push([from, to, 1]),
         }
-        let (to, from) = elements[start];
-        let count = (end - start) as u64;
-        if [to, from, count].iter().any(|n| n % per_word != 0) {
-            return Err(count);
-        }
-        let piece = [from, to, count].map(|n| (n / per_word) as u32);
-        pieces.push((piece[0], piece[1], piece[2]));
-        start = end;
     }
-    Ok(pieces)
+    found
 }
 
-/// Local copies as kernel calls: per tile runs of equal length and regular distance become one
-/// copy. Copies move 32-bit words, whatever the element type.
+/// Stretches of elements in units of several; the length of the first that is not whole units
+/// otherwise.
+fn in_units(stretches: &[[u64; 3]], per_unit: u64) -> Result<Vec<Piece>, u64> {
+    stretches
+        .iter()
+        .map(|stretch| {
+            if stretch.iter().any(|n| n % per_unit != 0) {
+                return Err(stretch[2]);
+            }
+            let [source, destination, count] = stretch.map(|n| (n / per_unit) as u32);
+            Ok((source, destination, count))
+        })
+        .collect()
+}
+
+/// Copies that are nested loops over equal stretches; dimensions innermost first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Nest {
+    source: u32,
+    destination: u32,
+    bytes: u32,
+    dims: Vec<CopyDim>,
+}
+
+impl Nest {
+    /// A stretch as stretches of `unit` bytes, which divides its length.
+    fn split(&self, unit: u32) -> impl Iterator<Item = Nest> + '_ {
+        (0..self.bytes / unit).map(move |n| Nest {
+            source: self.source + n * unit,
+            destination: self.destination + n * unit,
+            bytes: unit,
+            dims: Vec::new(),
+        })
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Most dimensions of a copy.
+const MOST_DIMS: usize = 4;
+
+/// Equal nests at regular distances as one nest with one more dimension.
+fn folded(nests: &[Nest]) -> Vec<Nest> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < nests.len() {
+        let first = &nests[at];
+        let mut count = 1;
+        let mut steps = None;
+        while let Some(next) = nests.get(at + count) {
+            let before = &nests[at + count - 1];
+            let step = (
+                i64::from(next.source) - i64::from(before.source),
+                i64::from(next.destination) - i64::from(before.destination),
+            );
+            let alike = next.bytes == first.bytes && next.dims == first.dims;
+            if !alike || steps.is_some_and(|s| s != step) || step.0 < 0 || step.1 < 0 {
+                break;
+            }
+            steps = Some(step);
+            count += 1;
+        }
+        let mut nest = first.clone();
+        if let Some((from, to)) = steps {
+            nest.dims.push(CopyDim {
+                count: count as u32,
+                source_bytes: from as i32,
+                destination_bytes: to as i32,
+            });
+        }
+        out.push(nest);
+        at += count;
+    }
+    out
+}
+
+/// Local copies as kernel calls: per tile stretches of equal length and regular distances become
+/// one copy.
 pub fn local_calls(
     copies: &[LocalCopy],
     source: Value,
     destination: Value,
 ) -> Vec<(LogicalTile, Kernel, [Operand; 2])> {
-    let mut by_tile: IndexMap<LogicalTile, Vec<LocalCopy>> = IndexMap::new();
+    let mut by_tile: IndexMap<LogicalTile, Vec<Nest>> = IndexMap::new();
     for copy in copies {
-        by_tile.entry(copy.tile).or_default().push(*copy);
+        by_tile.entry(copy.tile).or_default().push(Nest {
+            source: copy.source,
+            destination: copy.destination,
+            bytes: copy.bytes,
+            dims: Vec::new(),
+        });
     }
     let mut calls = Vec::new();
-    for (tile, list) in by_tile {
-        let mut at = 0;
-        while at < list.len() {
-            let first = list[at];
-            let mut count = 1;
-            let mut steps = None;
-            while let Some(next) = list.get(at + count) {
-                let before = list[at + count - 1];
-                let step = (
-                    i64::from(next.source) - i64::from(before.source),
-                    i64::from(next.destination) - i64::from(before.destination),
-                );
-                let regular = next.words == first.words && steps.is_none_or(|s| s == step);
-                if !regular || step.0 < 0 || step.1 < 0 {
-                    break;
-                }
-                steps = Some(step);
-                count += 1;
+    for (tile, stretches) in by_tile {
+        let nested = |mut nests: Vec<Nest>| {
+            for _ in 0..MOST_DIMS {
+                nests = folded(&nests);
             }
-            let (from, to) = steps.unwrap_or((0, 0));
+            nests
+        };
+        // Where stretches happen to touch, their ends hide what is regular.
+        let unit = stretches.iter().fold(0, |unit, s| gcd(unit, s.bytes));
+        let mut nests = nested(stretches.clone());
+        if nests.len() > 1 && stretches.iter().any(|s| s.bytes != unit) {
+            let split = nested(stretches.iter().flat_map(|s| s.split(unit)).collect());
+            if split.len() < nests.len() {
+                nests = split;
+            }
+        }
+        for nest in nests {
             // Buffers begin at double words; what is left of the offset is the kernel's.
-            let (source_at, destination_at) = (first.source & !1, first.destination & !1);
+            let (source_at, destination_at) = (nest.source & !7, nest.destination & !7);
+            let mut dims: SmallVec<[CopyDim; 4]> = nest.dims.into_iter().rev().collect();
+            if dims.is_empty() {
+                dims.push(CopyDim {
+                    count: 1,
+                    source_bytes: 0,
+                    destination_bytes: 0,
+                });
+            }
             let kernel = Kernel::Copy(Copy {
-                bytes: first.words * 4,
-                source_offset: (first.source - source_at) * 4,
-                destination_offset: (first.destination - destination_at) * 4,
-                dims: [CopyDim {
-                    count: count as u32,
-                    source_bytes: from as i32 * 4,
-                    destination_bytes: to as i32 * 4,
-                }]
-                .into_iter()
-                .collect(),
+                bytes: nest.bytes,
+                source_offset: nest.source - source_at,
+                destination_offset: nest.destination - destination_at,
+                dims,
             });
-            let operand = |value, word: u32| Operand {
+            let operand = |value, offset_bytes| Operand {
                 value,
-                offset_bytes: word * 4,
+                offset_bytes,
             };
-            calls.push((
-                tile,
-                kernel,
-                [
-                    operand(source, source_at),
-                    operand(destination, destination_at),
-                ],
-            ));
-            at += count;
+            let operands = [
+                operand(source, source_at),
+                operand(destination, destination_at),
+            ];
+            calls.push((tile, kernel, operands));
         }
     }
     calls

@@ -7,8 +7,8 @@ use ipucc_tensor::{Builder, Inst, Module, Op, Port, TensorType, interp};
 use ipucc_tile::kernel::{Access, Expr, Fill, Kernel, Map, Words};
 use ipucc_tile::transfers::{LocalCopy, TransferError, local_calls, transfer};
 use ipucc_tile::{
-    AxisCut, Binding, Call, Compute, Distribution, Exchange, Layout, MemoryClass, Operand, Padding,
-    Role, Shape, Step, TileSet, Transfer, Value, ValueData, WeightProgram,
+    AxisCut, Binding, Call, Compute, Distribution, Exchange, Layout, LayoutKind, MemoryClass,
+    Operand, Padding, Role, Shape, Step, TileSet, Transfer, Value, ValueData, WeightProgram,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -209,6 +209,28 @@ impl Planner<'_> {
         place: Place,
         map: &dyn Fn(&[u32]) -> Option<Shape>,
     ) -> Result<Value, String> {
+        if let Some(layout) = self.landing(source, ty, &place, map) {
+            let landing = Place {
+                layout,
+                memory: MemoryClass::Any,
+                padding: Padding::Anything,
+                distribution: place.distribution.clone(),
+            };
+            let landed = self.moved_at_once(source, format!("{name}.landing"), ty, landing, map)?;
+            let same = |index: &[u32]| Some(Shape::from(index));
+            return self.moved_at_once(landed, name, ty, place, &same);
+        }
+        self.moved_at_once(source, name, ty, place, map)
+    }
+
+    fn moved_at_once(
+        &mut self,
+        source: Value,
+        name: String,
+        ty: &TensorType,
+        place: Place,
+        map: &dyn Fn(&[u32]) -> Option<Shape>,
+    ) -> Result<Value, String> {
         let target = self.add_value(name.clone(), ty, place, Role::Temporary);
         let (moved, local) = match self.pieces(source, target, map) {
             Ok(pieces) => pieces,
@@ -221,6 +243,68 @@ impl Planner<'_> {
         self.clear_padding(target, &name);
         self.push_move(source, target, &name, (moved, local));
         Ok(target)
+    }
+
+    /// The layout in which elements should arrive if they cannot stay together on the way to the one
+    /// that is wanted: what is innermost at the source is not innermost there, so that every word
+    /// would be a piece of its own. Elements that arrive in the source's order are put into theirs
+    /// on the tile.
+    fn landing(
+        &self,
+        source: Value,
+        ty: &TensorType,
+        place: &Place,
+        map: &dyn Fn(&[u32]) -> Option<Shape>,
+    ) -> Option<Layout> {
+        let data = &self.program.values[source];
+        let rank = ty.rank();
+        let inner = usize::from(*data.layout.order.last()?);
+        let innermost = usize::from(*place.layout.order.last()?);
+        if ty.elements() == 0 || rank < 2 {
+            return None;
+        }
+        // The axis along which one step is one step along the source's innermost axis.
+        let origin = map(&Shape::from_elem(0, rank))?;
+        let follows = |axis: usize| {
+            if ty.shape[axis] < 2 {
+                return false;
+            }
+            let mut index = Shape::from_elem(0, rank);
+            index[axis] = 1;
+            let step = map(&index);
+            step.is_some_and(|at| {
+                (0..origin.len()).all(|a| at[a] == origin[a] + u32::from(a == inner))
+            })
+        };
+        let axis = (0..rank).find(|&axis| follows(axis))?;
+        // Pieces of at least two words are worth it, if both sides keep them together.
+        let piece = |value: &Distribution, shape: &[u32], axis: usize| {
+            let (low, high) = value.cuts[axis].interval(shape[axis], 0);
+            high - low
+        };
+        let together = piece(&place.distribution, &ty.shape, axis).min(piece(
+            &data.distribution,
+            &data.shape,
+            inner,
+        ));
+        let words = together * ty.element.bytes() / 4;
+        if axis == innermost || words < 2 {
+            return None;
+        }
+        let mut order: SmallVec<[u8; 4]> = place
+            .layout
+            .order
+            .iter()
+            .copied()
+            .filter(|&other| usize::from(other) != axis)
+            .collect();
+        order.push(axis as u8);
+        Some(Layout {
+            kind: LayoutKind::Row {
+                pitch: 8 / ty.element.bytes(),
+            },
+            order,
+        })
     }
 
     /// Moves f16 elements one by one, each in a word, through a copy of the source and one of the
@@ -283,15 +367,7 @@ impl Planner<'_> {
         let mut calls = Vec::new();
         for (extents, tiles) in self.blocks(to) {
             let count = self.program.values[to].layout.elements(&extents) as u32;
-            let kernel = if count.is_multiple_of(4) {
-                Kernel::Words(Words { count, narrow })
-            } else {
-                let (source, result) = match narrow {
-                    true => (ScalarType::I32, ScalarType::I16),
-                    false => (ScalarType::I16, ScalarType::I32),
-                };
-                cast(count, source, result)
-            };
+            let kernel = Kernel::Words(Words { count, narrow });
             calls.push(Call {
                 tiles: TileSet::from_tiles(tiles),
                 kernel,

@@ -1,7 +1,7 @@
 //! Products: the grid of tiles, operands and partial sums.
 
 use super::place::Place;
-use super::{PlanEntry, PlanError, Planner};
+use super::{Home, PlanEntry, PlanError, Planner, TensorValue};
 use indexmap::IndexMap;
 use ipucc_chip::{LogicalTile, ScalarType};
 use ipucc_tensor::{Inst, Op, TensorType};
@@ -77,7 +77,7 @@ impl Planner<'_> {
         if batch.contains(&0) {
             return Err(self.error(inst, "a product with an empty operand has no plan"));
         }
-        let grid = self.choose_grid(inst, a.element, partials, (m, n, k), self.tiles / copies)?;
+        let grid = self.choose_grid(inst, (x, w), partials, (m, n, k), self.tiles / copies)?;
         let panel = Dot::input_panel(a.element);
 
         // Coordinates of the tile grid: batch axes, rows, columns, shares.
@@ -368,11 +368,17 @@ impl Planner<'_> {
     pub(super) fn choose_grid(
         &mut self,
         inst: Inst,
-        element: ScalarType,
+        (x, w): (TensorValue, TensorValue),
         partials: ScalarType,
         (m, n, k): (u32, u32, u32),
         tiles: u32,
     ) -> Result<Grid, PlanError> {
+        let element = self.function.ty(x).element;
+        // What the host or the loader puts in place does not move.
+        let [left, right] = [x, w].map(|value| {
+            let placed = self.fixed.contains(&value);
+            u32::from(!placed && !matches!(self.homes.get(&value), Some(Home::Param(_))))
+        });
         let panel = Dot::input_panel(element);
         let (panels_n, panels_k) = (n.div_ceil(16), k.div_ceil(panel));
         let mut plans: Vec<(u64, Grid)> = Vec::new();
@@ -410,9 +416,9 @@ impl Planner<'_> {
                     let bytes = element.bytes();
                     let words = |elements: u32| u64::from(elements) * u64::from(bytes) / 4;
                     let operands = self.exchange.cycles(PhaseLoad {
-                        receive_words: words(ml * kl),
+                        receive_words: words(left * ml * kl + right * nl * kl),
                         send_words: words(m * k / self.tiles.min(m * k / 16).max(1)),
-                        messages: u64::from(ml * kl.div_ceil(panel)),
+                        messages: u64::from((left * ml + right * nl) * kl.div_ceil(panel)),
                     });
                     let mut cost = kernel + operands;
                     if shares > 1 {
