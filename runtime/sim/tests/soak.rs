@@ -643,7 +643,7 @@ fn setting(name: &str) -> Option<u64> {
 #[test]
 fn random_images_rows_and_packets_end() {
     if let Some(number) = setting("IPUCC_SOAK_CASE") {
-        eprintln!("{:?}", case(number).map(|report| report.cycles));
+        eprintln!("{:#?}", case(number));
         return;
     }
     let seconds = setting("IPUCC_SOAK_SECONDS").unwrap_or(5);

@@ -423,8 +423,13 @@ impl Tile {
                     detail: Some(0),
                     ..
                 }) if info.flags.control => {
+                    if in_row {
+                        // A row that returns to nowhere delivers nothing.
+                        self.end_row(issue);
+                    } else {
+                        self.breakdown.supervisor += issue - before;
+                    }
                     self.status = Status::Ended { at: issue };
-                    self.breakdown.supervisor += issue - before;
                     return Ok(());
                 }
                 Err(raised) => {
