@@ -237,12 +237,12 @@ fn tame(random: &mut Random, simulator: &mut Simulator, tiles: u16) {
         let mut code = Vec::new();
         for _ in 0..1 + random.below(20) {
             for register in 0..8 {
-                let value = if register < 4 {
-                    0x60000
-                } else {
-                    INTERLEAVED_BASE
+                let value = match register {
+                    0..2 => 0x60000 + 16 * random.below(2000),
+                    2..4 => INTERLEAVED_BASE + 16 * random.below(2000),
+                    _ => random.below(4),
                 };
-                code.push(0x1900_0000 | register << 20 | value + 16 * random.below(2000));
+                code.push(0x1900_0000 | register << 20 | value);
             }
             let memory = random.below(4) as usize;
             for _ in 0..memory {
@@ -363,7 +363,7 @@ fn rows(random: &mut Random, simulator: &mut Simulator, tiles: u16) {
                     words.push(0x40a0_0005);
                 }
             }
-            words.push(0x40a0_0000 | 100 + random.below(100));
+            words.push(0x40a0_0064 + random.below(100));
             words.push(0x43a0_0000);
             words
         };

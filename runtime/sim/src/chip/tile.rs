@@ -453,6 +453,16 @@ impl Tile {
             self.now = issue + u64::from(cost);
             if was_row {
                 if inst.op == Op::BrMmmn {
+                    let events = issue - self.row_start;
+                    if !self.log.is_empty() && events < u64::from(a.sup_row_min) {
+                        let least = a.sup_row_min;
+                        let cause = Cause::Model(format!(
+                            "a row of {events} events; at least {least} (sup_row_min)"
+                        ));
+                        let mut failure = self.fail(Some(&inst), cause);
+                        (failure.pc, failure.cycle) = (next - 4, issue);
+                        return Err(failure);
+                    }
                     self.log.end = issue;
                     self.end_row(self.now);
                 }
