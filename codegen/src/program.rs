@@ -130,17 +130,20 @@ pub fn call(
     loader: u32,
 ) {
     let mut entry = None;
-    // The f8 formats of the workers, set for the call and cleared after it.
-    let format = launches.first().map_or(0, |launch| launch.format);
-    if format != 0 {
+    // The f8 formats of the workers and the scale of f8 products, set for the call and cleared
+    // after it.
+    let first = launches.first();
+    let settings = [
+        (number::FP_INFMT, first.map_or(0, |launch| launch.format)),
+        (number::FP_ISCL, first.map_or(0, |launch| launch.scale)),
+    ];
+    let set = || settings.iter().filter(|(_, value)| *value != 0);
+    for &(csr, value) in set() {
         ops.push(SupOp::Setzi {
             register: 2,
-            target: Target::Absolute(format),
+            target: Target::Absolute(value),
         });
-        ops.push(SupOp::Put {
-            csr: number::FP_INFMT,
-            register: 2,
-        });
+        ops.push(SupOp::Put { csr, register: 2 });
     }
     for (index, launch) in launches.iter().enumerate() {
         // Registers of addresses are set early: a launch waits for them.
@@ -186,11 +189,8 @@ pub fn call(
         });
         ops.push(SupOp::Join);
     }
-    if format != 0 {
-        ops.push(SupOp::Put {
-            csr: number::FP_INFMT,
-            register: 15,
-        });
+    for &(csr, _) in set() {
+        ops.push(SupOp::Put { csr, register: 15 });
     }
 }
 

@@ -478,6 +478,7 @@ fn broken_references_of_products_are_caught() {
                 input,
                 partials,
                 accumulate: false,
+                scale: 0,
             };
             let bench = Bench::product(dot, &a, &b);
             let found = bench.run().values;

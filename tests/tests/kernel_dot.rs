@@ -65,6 +65,18 @@ const SHAPES: [(u32, u32, u32); 52] = [
 
 /// Cycles of the program.
 fn check(m: u32, n: u32, k: u32, input: ScalarType, partials: ScalarType, most: u64) -> u64 {
+    scaled(m, n, k, (input, 0), partials, most)
+}
+
+/// As [`check`]; products are scaled by two to the power beside the type.
+fn scaled(
+    m: u32,
+    n: u32,
+    k: u32,
+    (input, scale): (ScalarType, i8),
+    partials: ScalarType,
+    most: u64,
+) -> u64 {
     let mut random = Random(u64::from(m) << 40 | u64::from(n) << 20 | u64::from(k));
     let a = random.integers(m * k, most);
     let b = random.integers(k * n, most);
@@ -75,6 +87,7 @@ fn check(m: u32, n: u32, k: u32, input: ScalarType, partials: ScalarType, most: 
         input,
         partials,
         accumulate: false,
+        scale,
     };
     let bench = Bench::product(dot, &a, &b);
     let outcome = bench.run();
@@ -84,7 +97,8 @@ fn check(m: u32, n: u32, k: u32, input: ScalarType, partials: ScalarType, most: 
                 .map(|l| a[(i * k + l) as usize] * b[(l * n + j) as usize])
                 .sum();
             let found = outcome.values[(i * n + j) as usize];
-            assert_eq!(found, sum, "{dot:?}: ({i}, {j})");
+            let wanted = sum * 2f64.powi(scale.into());
+            assert_eq!(found, wanted, "{dot:?}: ({i}, {j})");
         }
     }
     outcome.cycles
@@ -108,6 +122,17 @@ fn dot_f16() {
 fn dot_f16_with_f32_partials() {
     for (m, n, k) in SHAPES {
         check(m, n, k, ScalarType::F16, ScalarType::F32, 50);
+    }
+}
+
+/// Exact sums of few bits stay exact at any scale that keeps them in range.
+#[test]
+fn dot_f8_with_a_scale() {
+    for (at, (m, n, k)) in SHAPES.into_iter().enumerate() {
+        let scale = [-9, -3, 1, 4][at % 4];
+        for input in [ScalarType::F8E4M3, ScalarType::F8E5M2] {
+            scaled(m, n, k, (input, scale), ScalarType::F16, 4);
+        }
     }
 }
 
@@ -169,6 +194,7 @@ fn accumulating_calls() {
                     input,
                     partials,
                     accumulate: round > 0,
+                    scale: 0,
                 };
                 bench.call(Kernel::Dot(dot), &[x, w, y]);
             }

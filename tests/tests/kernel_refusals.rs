@@ -130,6 +130,7 @@ impl Fields {
                 input: self.element(),
                 partials: self.element(),
                 accumulate: self.flag(),
+                scale: if self.flag() { 0 } else { self.signed() as i8 },
             }),
             1 | 2 => Kernel::Map(self.map()),
             3 => Kernel::Reduce(Reduce {

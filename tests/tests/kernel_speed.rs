@@ -205,6 +205,7 @@ fn dot(m: u32, k: u32, input: ScalarType, partials: ScalarType) -> u64 {
         input,
         partials,
         accumulate: false,
+        scale: 0,
     };
     let bench = Bench::product(dot, &a, &b);
     bench.run().cycles

@@ -140,6 +140,7 @@ fn dot(input: ScalarType, partials: ScalarType, m: u32, panels: u32) -> Kernel {
         input,
         partials,
         accumulate: false,
+        scale: 0,
     })
 }
 

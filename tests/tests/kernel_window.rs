@@ -232,6 +232,7 @@ fn convolution_over_gathered_panels() {
                 input: element,
                 partials: element,
                 accumulate: false,
+                scale: 0,
             };
             bench.call(Kernel::Dot(dot), &[gathered, vw, vy]);
             let found = bench.run().values;

@@ -128,6 +128,7 @@ fn kernel() -> impl Strategy<Value = Kernel> {
                     input: element,
                     partials: ScalarType::F32,
                     accumulate: flag,
+                    scale: signed as i8,
                 }),
                 1 => Kernel::Map(Map {
                     extents: [a, b].into_iter().collect(),

@@ -85,6 +85,10 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
             "supported are f32 with f32, f16 with f16 or f32, and f8 with f16 partials",
         ));
     };
+    let quarter = matches!(dot.input, ScalarType::F8E4M3 | ScalarType::F8E5M2);
+    if dot.scale != 0 && !quarter || !(-32..=31).contains(&dot.scale) {
+        return Err(no("a scale of -32 to 31 for f8, none for other types"));
+    }
     if dot.m == 0 || dot.n == 0 || dot.k == 0 {
         return Err(no("an extent is zero"));
     }
@@ -135,6 +139,8 @@ pub(super) fn generate(dot: &Dot) -> Result<Made, NoKernel> {
                         ScalarType::F8E4M3 => 3,
                         _ => 0,
                     },
+                    // Two's complement in the six bits of the register.
+                    scale: u32::from(dot.scale as u8 & 0x3f),
                     ..streams.launch(first, launches.is_empty(), operands, weights)
                 });
                 next = Some(offset + 512 / passes);
@@ -228,6 +234,7 @@ impl Streams {
             weights,
             columns: self.columns,
             format: 0,
+            scale: 0,
         }
     }
 }

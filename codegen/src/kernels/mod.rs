@@ -55,6 +55,8 @@ pub struct Launch {
     pub columns: u8,
     /// `$FP_INFMT` during the call; the same for all its launches.
     pub format: u32,
+    /// `$FP_ISCL` during the call; the same for all its launches.
+    pub scale: u32,
 }
 
 impl Default for Launch {
@@ -67,6 +69,7 @@ impl Default for Launch {
             weights: Weights::Keep,
             columns: 16,
             format: 0,
+            scale: 0,
         }
     }
 }

@@ -170,6 +170,10 @@ fn dot(dot: &Dot) -> Result<Vec<Access>, KernelFault> {
     if !dot.input.is_float() || !dot.partials.is_float() {
         return malformed("a matrix product takes floats");
     }
+    let quarter = matches!(dot.input, ScalarType::F8E4M3 | ScalarType::F8E5M2);
+    if dot.scale != 0 && !quarter || !(-32..=31).contains(&dot.scale) {
+        return malformed("products of f8 have a scale of -32 to 31, others none");
+    }
     work([dot.m, dot.n, dot.k])?;
     let panel = Dot::input_panel(dot.input);
     let (a, a_padding) = lhs(dot.m, dot.k, panel, dot.input)?;

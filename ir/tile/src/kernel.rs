@@ -68,7 +68,7 @@ impl Kernel {
     }
 }
 
-/// `C[m][n] (+)= sum over k of A[m][k] * B[k][n]` with A in `amp_lhs` (panel by `input`), B in
+/// `C[m][n] (+)= 2^scale * sum over k of A[m][k] * B[k][n]` with A in `amp_lhs` (panel by `input`), B in
 /// `amp_rhs` (order (n, k)), C in `amp_lhs` with a panel of [`Dot::result_panel`] columns.
 /// Padding of k must be zero in one operand and finite in the other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -85,6 +85,9 @@ pub struct Dot {
     pub partials: ScalarType,
     /// True: C holds partial results that are added to; false: C is overwritten.
     pub accumulate: bool,
+    /// Exponent of the factor of every product, -32 to 31: the sum of the scale exponents of A and B.
+    /// 0 unless the input is f8.
+    pub scale: i8,
 }
 
 impl Dot {

@@ -237,6 +237,7 @@ impl Planner<'_> {
                         input: a.element,
                         partials,
                         accumulate: false,
+                        scale: 0,
                     }),
                     operands: operands.collect(),
                 });
@@ -402,6 +403,7 @@ impl Planner<'_> {
                         input: element,
                         partials,
                         accumulate: false,
+                        scale: 0,
                     };
                     // Not worth asking for: the arithmetic alone is dearer than a whole plan.
                     let floor = u64::from(panels_n.div_ceil(columns))

@@ -147,7 +147,13 @@ impl Split {
             }
         }
         // Vectors are 8 bytes.
-        head.bundle(format!("mul $m7, $m10, {}", 8 * self.each), "");
+        let bytes = 8 * self.each;
+        if bytes < 0x8000 {
+            head.bundle(format!("mul $m7, $m10, {bytes}"), "");
+        } else {
+            head.bundle(format!("setzi $m7, {bytes}"), "");
+            head.bundle("mul $m7, $m10, $m7", "");
+        }
         if self.more > 0 {
             head.bundle(format!("min $m11, $m10, {}", self.more), "");
             head.bundle("shl $m11, $m11, 3", "");

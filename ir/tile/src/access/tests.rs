@@ -75,6 +75,7 @@ fn what_no_tile_holds_is_refused() {
         input: ScalarType::F16,
         partials: ScalarType::F32,
         accumulate: false,
+        scale: 0,
     });
     assert_eq!(accesses(&dot), Err(KernelFault::TooLarge));
 }

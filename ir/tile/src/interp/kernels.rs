@@ -147,6 +147,7 @@ fn dot(dot: &Dot, inputs: &[Vec<u8>], result: &mut [u8]) {
     } else {
         vec![0.0; m * width]
     };
+    let scale = 2f32.powi(dot.scale.into());
     for row in 0..m {
         for column in 0..width {
             let at = (column / columns * m + row) * columns + column % columns;
@@ -155,7 +156,7 @@ fn dot(dot: &Dot, inputs: &[Vec<u8>], result: &mut [u8]) {
                 let left = &a[(block * m + row) * panel..][..panel];
                 let start = ((column / 16 * blocks + block) * 16 + column % 16) * panel;
                 for (x, y) in left.iter().zip(&b[start..start + panel]) {
-                    sum += x * y;
+                    sum += x * y * scale;
                 }
             }
             c[at] = sum;
