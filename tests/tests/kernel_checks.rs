@@ -7,8 +7,8 @@ mod support;
 use ipucc_chip::ScalarType;
 use ipucc_tile::Layout;
 use ipucc_tile::kernel::{
-    Access, ArgReduce, BinaryOp, Copy, CopyDim, Dot, Expr, Gather, Kernel, Lerp, LerpPoint, Map,
-    Reduce, ReduceKind, Rows, Scan, Scatter, TopK, Window, WindowDim, WindowKind,
+    Access, ArgReduce, BinaryOp, Copy, CopyDim, Dot, Expr, Gather, IntegerDot, Kernel, Lerp,
+    LerpPoint, Map, Reduce, ReduceKind, Rows, Scan, Scatter, TopK, Window, WindowDim, WindowKind,
 };
 use smallvec::smallvec;
 use support::{Bench, Random, padded, unit_of};
@@ -464,6 +464,8 @@ fn broken_references_of_products_are_caught() {
         (ScalarType::F32, ScalarType::F32),
         (ScalarType::F16, ScalarType::F16),
         (ScalarType::F16, ScalarType::F32),
+        (ScalarType::F8E4M3, ScalarType::F16),
+        (ScalarType::F8E5M2, ScalarType::F16),
     ] {
         let mut caught = [0; 3];
         for seed in 0..CASES {
@@ -517,5 +519,55 @@ fn broken_references_of_products_are_caught() {
                 "{input} {partials}, {what}: {count} of {CASES}"
             );
         }
+    }
+}
+
+#[test]
+fn broken_references_of_integer_products_are_caught() {
+    let (m, n, k) = (7u32, 5u32, 24u32);
+    let mut caught = [0; 3];
+    for seed in 0..CASES {
+        let mut random = Random(seed + 900);
+        let a = random.integers(m * k, 127);
+        let b = random.integers(n * k, 127);
+        let mut bench = Bench::new();
+        let va = bench.input("a", ScalarType::I8, &[m, k], padded(k), &a);
+        let vb = bench.input("b", ScalarType::I8, &[n, k], padded(k), &b);
+        let vy = bench.output(ScalarType::I32, &[m, n], padded(1));
+        let dot = IntegerDot {
+            m,
+            n,
+            k,
+            pitches: (k, k, n),
+            zeros: (3, -5),
+            input: ScalarType::I8,
+        };
+        bench.call(Kernel::IntegerDot(dot), &[va, vb, vy]);
+        let found = bench.run().values;
+        let reference = |a: &[f64], from: u32| -> Vec<(f64, f64)> {
+            exact((0..m * n).map(|at| {
+                let (i, j) = (at / n, at % n);
+                let term = |l| (a[(i * k + l) as usize] - 3.0) * (b[(j * k + l) as usize] + 5.0);
+                (from..k).map(term).sum()
+            }))
+        };
+        assert!(accepts(&found, &reference(&a, 0)), "seed {seed}");
+        let mut dropped = a.clone();
+        let at = (random.next() % u64::from(m * k)) as usize;
+        dropped[at] = if a[at] == 0.0 { 1.0 } else { 0.0 };
+        caught[0] += u32::from(!accepts(&found, &reference(&dropped, 0)));
+        let mut swapped = a.clone();
+        for l in 0..k as usize {
+            swapped.swap(k as usize + l, 5 * k as usize + l);
+        }
+        caught[1] += u32::from(!accepts(&found, &reference(&swapped, 0)));
+        caught[2] += u32::from(!accepts(&found, &reference(&a, 1)));
+    }
+    for (what, count) in ["element dropped", "rows exchanged", "column lost"]
+        .iter()
+        .zip(caught)
+    {
+        println!("integers, {what}: {count} of {CASES} caught");
+        assert!(count >= 99, "integers, {what}: {count} of {CASES}");
     }
 }

@@ -315,20 +315,24 @@ fn reductions_of_columns() {
         ReduceKind::Max,
         ReduceKind::Min,
     ];
+    let mut shapes = vec![
+        (1, 1, 4),
+        (1, 2, 8),
+        (1, 3, 12),
+        (1, 7, 100),
+        (2, 5, 24),
+        (3, 4, 40),
+        (1, 64, 16),
+        (1, 9, 768),
+        (5, 2, 8),
+        (2, 33, 56),
+    ];
+    let mut random = Random(83);
+    let mut below = |n: u64| 1 + (random.next() % n) as u32;
+    shapes.extend((0..40).map(|_| (below(4), below(30), 4 * below(40))));
     for kind in kinds {
         for types in [(F32, F32), (F16, F32), (F16, F16), (F32, F16)] {
-            for (outer, axis, inner) in [
-                (1, 1, 4),
-                (1, 2, 8),
-                (1, 3, 12),
-                (1, 7, 100),
-                (2, 5, 24),
-                (3, 4, 40),
-                (1, 64, 16),
-                (1, 9, 768),
-                (5, 2, 8),
-                (2, 33, 56),
-            ] {
+            for &(outer, axis, inner) in &shapes {
                 check_reduce(kind, types, outer, axis, inner);
             }
         }

@@ -10,7 +10,11 @@ use smallvec::smallvec;
 use support::{Bench, Random, padded, round};
 
 /// Flat counts: tiny, odd, fewer and more than workers.
-const COUNTS: [u32; 13] = [1, 2, 3, 4, 5, 7, 11, 24, 25, 47, 64, 100, 321];
+const COUNTS: [u32; 50] = [
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 23, 24, 25, 26, 29, 30, 31,
+    32, 33, 35, 36, 37, 41, 47, 48, 49, 53, 60, 61, 63, 64, 65, 71, 72, 77, 95, 96, 97, 100, 201,
+    321,
+];
 
 fn access(element: ScalarType, strides: &[u32]) -> Access {
     Access {
