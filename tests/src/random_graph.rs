@@ -416,7 +416,7 @@ impl Graph {
         let rank = shape.len();
         let axis = self.random.below(rank);
         let count = 1 + self.random.below(6) as u32;
-        match self.random.below(7) {
+        match self.random.below(8) {
             0 => self
                 .builder
                 .op(Op::Reverse(Axes::from_elem(axis as u8, 1)), &[x]),
@@ -467,6 +467,16 @@ impl Graph {
                     kind,
                 };
                 self.builder.op(op, &[x, indices, updates])
+            }
+            6 => {
+                // Elements only: of nearly equal ones rounding decides which comes first.
+                let op = Op::TopK {
+                    axis: axis as u8,
+                    k: count.min(shape[axis]),
+                    largest: self.random.below(2) == 0,
+                    indices: false,
+                };
+                self.builder.op(op, &[x])
             }
             5 => {
                 let to = self

@@ -25,6 +25,19 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Names of the attributes: what stands before `=` within the braces of the syntax.
+    pub fn attributes(&self) -> Vec<&'static str> {
+        let braces = self.syntax.split('{').skip(1);
+        let lists = braces.filter_map(|rest| rest.split('}').next());
+        let entries = lists.flat_map(|list| list.split(", "));
+        let mut names: Vec<&str> = entries
+            .filter_map(|entry| entry.split_once(" = "))
+            .map(|(name, _)| name.trim())
+            .collect();
+        names.dedup();
+        names
+    }
+
     /// The example as a whole program.
     pub fn program(&self) -> String {
         let mut parts = self.example.split('|').map(str::trim);

@@ -52,3 +52,18 @@ fn no_text_panics() {
         }
     }
 }
+
+#[test]
+fn attributes_that_an_operation_does_not_have_are_refused() {
+    let text = "module { func @main(%x: tensor<3x4xf32>) -> (%y: tensor<3x4xf32>) {
+ %y = softmax %x {axis = 1, axsi = 0} : tensor<3x4xf32>
+ return %y } }
+";
+    let faults = parse(text).expect_err("a misspelt attribute");
+    assert_eq!(faults.len(), 1);
+    let told = render("t.ir", text, &faults);
+    assert!(
+        told.contains("`softmax` has no attribute `axsi`; it has `axis`"),
+        "{told}"
+    );
+}

@@ -43,6 +43,17 @@ fn instruction(
     match &data.op {
         Op::Dot { .. } => dot(builder, &data.op, operands),
         Op::Softmax(axis) => along_last(builder, operands[0], *axis, Op::Softmax),
+        Op::TopK {
+            axis,
+            k,
+            largest,
+            indices,
+        } => along_last(builder, operands[0], *axis, |axis| Op::TopK {
+            axis,
+            k: *k,
+            largest: *largest,
+            indices: *indices,
+        }),
         Op::CumSum {
             axis,
             exclusive,

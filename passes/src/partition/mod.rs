@@ -128,6 +128,7 @@ pub fn partition(
         },
         log: Vec::new(),
         costs: IndexMap::new(),
+        tops: IndexMap::new(),
     };
     for (index, port) in function.params.iter().enumerate() {
         planner.homes.insert(port.value, Home::Param(index));
@@ -162,6 +163,8 @@ struct Planner<'p> {
     log: Vec<PlanEntry>,
     /// Cycles of kernels already asked for.
     costs: IndexMap<Kernel, Option<u64>>,
+    /// Elements and positions of searches that are made, by operand, number and direction.
+    tops: IndexMap<(TensorValue, u32, bool), [Value; 2]>,
 }
 
 impl Planner<'_> {
@@ -224,6 +227,15 @@ impl Planner<'_> {
             }
             Op::Softmax(axis) if usize::from(*axis) + 1 == self.function.ty(result).rank() => {
                 let value = self.rows(inst)?;
+                self.homes.insert(result, Home::Tiles(value));
+            }
+            Op::TopK {
+                axis,
+                k,
+                largest,
+                indices,
+            } if usize::from(*axis) + 1 == self.function.ty(result).rank() => {
+                let value = self.top_k(inst, *k, *largest, *indices)?;
                 self.homes.insert(result, Home::Tiles(value));
             }
             Op::LayerNorm { .. } | Op::RmsNorm { .. } => {

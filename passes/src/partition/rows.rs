@@ -2,11 +2,12 @@
 
 use super::place::Place;
 use super::{PlanError, Planner, row_layout};
-use ipucc_chip::LogicalTile;
-use ipucc_tensor::{Inst, Op};
-use ipucc_tile::kernel::Kernel;
+use ipucc_chip::{LogicalTile, ScalarType};
+use ipucc_tensor::{Inst, Op, TensorType};
+use ipucc_tile::kernel::{Kernel, TopK};
 use ipucc_tile::{
-    AxisCut, Call, Distribution, MemoryClass, Operand, Padding, Role, TileSet, Value,
+    AxisCut, Call, Distribution, Layout, LayoutKind, MemoryClass, Operand, Padding, Role, TileSet,
+    Value,
 };
 use smallvec::SmallVec;
 
@@ -18,26 +19,7 @@ impl Planner<'_> {
         let ty = self.function.ty(result).clone();
         let rank = ty.rank();
         let columns = ty.shape[rank - 1];
-        // Outer axes are cut until every tile has rows, the outermost first.
-        let mut cuts: SmallVec<[AxisCut; 4]> = SmallVec::from_elem(AxisCut::WHOLE, rank);
-        let mut left = self.tiles;
-        for axis in 0..rank - 1 {
-            let parts = ty.shape[axis].clamp(1, left);
-            cuts[axis] = AxisCut { parts, granule: 1 };
-            left /= parts;
-        }
-        let points: u32 = cuts.iter().map(|cut| cut.parts).product();
-        let distribution = Distribution {
-            cuts,
-            replicas: 1,
-            tiles: (0..points as u16).map(LogicalTile).collect(),
-        };
-        let place = Place {
-            distribution,
-            layout: row_layout(rank, ty.element),
-            memory: MemoryClass::Any,
-            padding: Padding::Anything,
-        };
+        let place = self.rows_place(&ty);
         let mut inputs = vec![self.bring(data.operands[0], inst, place.clone())?];
         for &operand in &data.operands[1..] {
             inputs.push(self.spread_operand(operand, inst, &[rank - 1], &ty, &place)?);
@@ -74,5 +56,88 @@ impl Planner<'_> {
         }
         self.compute(name, calls);
         Ok(made)
+    }
+
+    /// Whole rows on every tile: outer axes are cut until every tile has rows, the outermost first.
+    fn rows_place(&self, ty: &TensorType) -> Place {
+        let rank = ty.rank();
+        let mut cuts: SmallVec<[AxisCut; 4]> = SmallVec::from_elem(AxisCut::WHOLE, rank);
+        let mut left = self.tiles;
+        for axis in 0..rank - 1 {
+            let parts = ty.shape[axis].clamp(1, left);
+            cuts[axis] = AxisCut { parts, granule: 1 };
+            left /= parts;
+        }
+        let points: u32 = cuts.iter().map(|cut| cut.parts).product();
+        Place {
+            distribution: Distribution {
+                cuts,
+                replicas: 1,
+                tiles: (0..points as u16).map(LogicalTile).collect(),
+            },
+            layout: row_layout(rank, ty.element),
+            memory: MemoryClass::Any,
+            padding: Padding::Anything,
+        }
+    }
+
+    /// The first elements of every row in order, or their positions: one search finds both.
+    pub(super) fn top_k(
+        &mut self,
+        inst: Inst,
+        k: u32,
+        largest: bool,
+        indices: bool,
+    ) -> Result<Value, PlanError> {
+        let data = self.function.insts[inst].clone();
+        let x = data.operands[0];
+        if let Some(found) = self.tops.get(&(x, k, largest)) {
+            return Ok(found[usize::from(indices)]);
+        }
+        let ty = self.function.ty(x).clone();
+        let rank = ty.rank();
+        let source = self.rows_place(&ty);
+        let source = self.bring(x, inst, source)?;
+        let mut shape = ty.shape.clone();
+        shape[rank - 1] = k;
+        let name = self.name_of(data.results[0]);
+        let results = [ty.element, ScalarType::I32].map(|element| {
+            let ty = TensorType::new(element, shape.iter().copied());
+            let place = Place {
+                layout: Layout {
+                    kind: LayoutKind::Row { pitch: 4 },
+                    order: (0..rank as u8).collect(),
+                },
+                ..self.rows_place(&ty)
+            };
+            self.add_value(name.clone(), &ty, place, Role::Temporary)
+        });
+        let mut calls = Vec::new();
+        for (extents, tiles) in self.blocks(source) {
+            let columns = extents[rank - 1];
+            let kernel = Kernel::TopK(TopK {
+                largest,
+                rows: extents[..rank - 1].iter().product(),
+                columns,
+                pitch: columns.next_multiple_of(8 / ty.element.bytes()),
+                k,
+                result_pitch: k.next_multiple_of(4),
+                element: ty.element,
+            });
+            if let Err(error) = self.catalog.cost(&kernel) {
+                return Err(self.error(inst, error.to_string()));
+            }
+            calls.push(Call {
+                tiles: TileSet::from_tiles(tiles),
+                kernel,
+                operands: [source, results[0], results[1]]
+                    .map(Operand::from)
+                    .into_iter()
+                    .collect(),
+            });
+        }
+        self.compute(name, calls);
+        self.tops.insert((x, k, largest), results);
+        Ok(results[usize::from(indices)])
     }
 }

@@ -87,6 +87,22 @@ pub fn name(op: &Op) -> &'static str {
     }
 }
 
+/// Refuses attributes that the operation does not have.
+///
+/// # Errors
+/// The first of them, and those that there are.
+pub fn known_attributes(name: &str, attributes: &Attributes) -> Result<(), String> {
+    let known = crate::docs::find(name).map_or(Vec::new(), |entry| entry.attributes());
+    match attributes.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) if known.is_empty() => Err(format!("`{name}` has no attributes, not `{key}`")),
+        Some(key) => Err(format!(
+            "`{name}` has no attribute `{key}`; it has `{}`",
+            known.join("`, `")
+        )),
+    }
+}
+
 /// The operation of a line. `operands` are the operands' types, `ty` the written result type.
 ///
 /// # Errors
@@ -97,6 +113,7 @@ pub fn build(
     operands: &[TensorType],
     ty: &TensorType,
 ) -> Result<Op, String> {
+    known_attributes(name, attributes)?;
     let list = |key: &str| -> Result<Option<Vec<i64>>, String> {
         match attributes.get(key) {
             None => Ok(None),
@@ -394,6 +411,7 @@ pub fn build(
 /// # Errors
 /// What is missing or malformed.
 pub fn build_call(name: &str, attributes: &Attributes, callee: &Function) -> Result<Op, String> {
+    known_attributes(name, attributes)?;
     if name == "call" {
         return Ok(Op::Call {
             function: callee.name.clone(),
