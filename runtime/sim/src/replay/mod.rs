@@ -6,7 +6,7 @@
 
 pub mod addresses;
 pub mod amp;
-mod bench;
+pub(crate) mod bench;
 pub mod float;
 pub mod integer;
 

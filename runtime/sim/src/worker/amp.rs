@@ -3,14 +3,14 @@
 use super::aux_lane::AuxContext;
 use super::float32::canonical;
 use super::model::AmpMode;
-use super::products::{Dots, Input, dots, fast_dots};
+use super::products::{Dots, Input, dots};
 use super::state::{Accumulators, Raised};
 use super::weights::UNITS;
 use crate::arith::dot::{Element, WINDOW_HALF, WINDOW_QUARTER};
 use crate::arith::f32ops::{self as f, fz, rd, wr};
 use crate::arith::flag::{INV, OFLO};
 use crate::arith::half::{self as h, widen};
-use crate::arith::quarter::{ERROR, Format, scale};
+use crate::arith::quarter::{ERROR, Format, exp2i, scale};
 use crate::decode::{AuxOp, Micro};
 
 /// Units of one set.
@@ -112,21 +112,15 @@ impl AuxContext<'_> {
     #[inline(always)]
     fn quarter_input(&self, r: usize) -> Input<8> {
         let format = Format::of(self.w.fp_nfmt >> 1);
-        let scale = scale(self.w.fp_scl);
         let [a, b] = self.pair(r);
-        let bytes = (u64::from(a) | u64::from(b) << 32).to_le_bytes();
-        let mut input = Input::empty();
-        for (i, code) in bytes.into_iter().enumerate() {
-            if code == ERROR {
+        let mut input =
+            quarter_elements(u64::from(a) | u64::from(b) << 32, format).unwrap_or_else(|| {
+                let mut input = Input::empty();
                 input.nan = true;
                 input.flags = INV;
-            } else {
-                let element = Element::quarter(code, format);
-                let value = format.value(code).unwrap_or(0.0);
-                input.set(i, value, element.m, element.e);
-            }
-        }
-        input.scale = scale;
+                input
+            });
+        input.scale = scale(self.w.fp_scl);
         input
     }
 
@@ -429,13 +423,81 @@ impl AuxContext<'_> {
     /// Executes one instruction of the matrix unit.
     #[inline(always)]
     pub(crate) fn matrix(&mut self, op: AuxOp, m: Micro) -> Result<(), Raised> {
-        if self.model.amp == AmpMode::Fast && op == AuxOp::F16v4Hihov4Amp {
-            return self.fast_amp(m);
+        #[cfg(target_arch = "x86_64")]
+        if self.model.simd && self.in_vectors(op, m) {
+            return Ok(());
         }
-        self.matrix_exact(op, m)
+        self.matrix_portable(op, m)
     }
 
-    fn matrix_exact(&mut self, op: AuxOp, m: Micro) -> Result<(), Raised> {
+    /// The common case of the AMP forms on f16 and f8 in vector registers; false if nothing was
+    /// done.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn in_vectors(&mut self, op: AuxOp, m: Micro) -> bool {
+        use super::simd;
+        let fields = Fields::of(m);
+        if fields.last != 3 {
+            return false;
+        }
+        let wide = |p: [u32; 2]| u64::from(p[0]) | u64::from(p[1]) << 32;
+        let (x, p) = (wide(self.pair(m.b())), wide(self.pair(m.c())));
+        let column = fields.phase & 3;
+        let mut step = simd::Step {
+            first: fields.phase == 0,
+            fast: self.model.amp == AmpMode::Fast,
+            bits: WINDOW_HALF as i32,
+            scale: 0,
+            nan: self.model.nan.0,
+        };
+        let shared = &mut *self.shared;
+        let acc = &mut self.w.acc;
+        let out = match op {
+            AuxOp::F16v4Hihov4Amp | AuxOp::F16v4SisoAmp => {
+                let column = &shared.decoded.half(&shared.weights)[column];
+                if column.nan != 0 {
+                    return false;
+                }
+                // SAFETY: `model.simd` says that the processor has what these functions need.
+                unsafe {
+                    let Some(x) = simd::half_elements(x, !step.fast) else {
+                        return false;
+                    };
+                    if op == AuxOp::F16v4Hihov4Amp {
+                        simd::two_sets(acc, &x, column, p, &step)
+                    } else {
+                        simd::one_set_single(acc, &x, column, p, &step)
+                    }
+                }
+            }
+            AuxOp::F8v8Hihov4Amp => {
+                let format = self.w.fp_nfmt;
+                let column = &shared.decoded.quarter(&shared.weights, format & 1)[column];
+                let input = quarter_elements(x, Format::of(format >> 1));
+                let Some(input) = input.filter(|_| column.nan == 0) else {
+                    return false;
+                };
+                step.bits = WINDOW_QUARTER as i32;
+                step.scale = scale(self.w.fp_scl);
+                let x = simd::Elements {
+                    value: input.value,
+                    exponent: input.exponent,
+                };
+                // SAFETY: as above.
+                unsafe { simd::two_sets(acc, &x, column, p, &step) }
+            }
+            _ => return false,
+        };
+        match out {
+            Some(v) => {
+                self.put_pair(m.a(), [v as u32, (v >> 32) as u32]);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn matrix_portable(&mut self, op: AuxOp, m: Micro) -> Result<(), Raised> {
         use AuxOp as A;
         let fields = Fields::of(m);
         match op {
@@ -497,17 +559,24 @@ impl AuxContext<'_> {
             }
         }
     }
+}
 
-    /// `f16v4hihov4amp` with plain f32 arithmetic: no window, no flags of inputs.
-    #[inline(always)]
-    fn fast_amp(&mut self, m: Micro) -> Result<(), Raised> {
-        let fields = Fields::of(m);
-        let x = self.lanes::<4>(m.b()).map(widen);
-        let p = self.lanes::<4>(m.c()).map(widen);
-        let shared = &mut *self.shared;
-        let column = &shared.decoded.half(&shared.weights)[fields.phase & 3];
-        let d = Dots::plain(fast_dots(&x, &column.value));
-        let p = Partials { lanes: p, flags: 0 };
-        self.amp(m, fields, 2, true, &d, &p)
+/// Eight f8 codes as inputs; `None` if one is the error code.
+#[inline(always)]
+fn quarter_elements(codes: u64, format: Format) -> Option<Input<8>> {
+    let mut input = Input::empty();
+    for (i, code) in codes.to_le_bytes().into_iter().enumerate() {
+        if code == ERROR {
+            return None;
+        }
+        let element = Element::quarter(code, format);
+        let value = element.m as f32 * exp2i(element.e);
+        input.set(
+            i,
+            if element.negative { -value } else { value },
+            element.m,
+            element.e,
+        );
     }
+    Some(input)
 }

@@ -16,6 +16,8 @@ mod main_lane;
 mod model;
 mod products;
 mod run;
+#[cfg(target_arch = "x86_64")]
+mod simd;
 mod state;
 mod weights;
 

@@ -7,7 +7,7 @@
 // Loops over `u` run all units in lockstep: the compiler turns them into vector code.
 #![allow(clippy::needless_range_loop)]
 
-use super::model::Model;
+use super::model::{AmpMode, Model};
 use super::weights::{Column, UNITS, ZERO_EXPONENT};
 use crate::arith::dot::{Element, Inner, dot};
 use crate::arith::f32ops::Nan;
@@ -15,7 +15,7 @@ use crate::arith::f32ops::Nan;
 /// K input elements that all units share.
 pub(crate) struct Input<const K: usize> {
     pub(crate) value: [f32; K],
-    exponent: [i32; K],
+    pub(crate) exponent: [i32; K],
     /// Power of two that every product is scaled by.
     pub(crate) scale: i32,
     /// INV if an element is signalling.
@@ -103,7 +103,6 @@ fn exp2(e: i32) -> f64 {
     f64::from_bits(((e + 1023) as u64) << 52)
 }
 
-#[inline(always)]
 fn window<const K: usize>(
     x: &Input<K>,
     column: &Column<K>,
@@ -129,7 +128,7 @@ fn window<const K: usize>(
     for i in 0..K {
         let v = f64::from(x.value[i]);
         for u in 0..UNITS {
-            let p = v * f64::from(column.value[i][u]);
+            let p = v * column.wide[i][u];
             negative[u] &= p.to_bits();
             sum[u] += (p * factor[u]).trunc();
         }
@@ -142,19 +141,6 @@ fn window<const K: usize>(
         out[u] = if minus { -0.0 } else { d as f32 };
     }
     out
-}
-
-/// The same body compiled for wider registers where the processor has them; the arithmetic is
-/// IEEE either way, so the bits are equal.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn window_avx2<const K: usize>(
-    x: &Input<K>,
-    column: &Column<K>,
-    bits: u32,
-    minus_zero: bool,
-) -> [f32; UNITS] {
-    window(x, column, bits, minus_zero)
 }
 
 /// Dot products of the units with one weight column; `bits` is the window of the format.
@@ -170,15 +156,9 @@ pub(crate) fn dots<const K: usize>(
     if x.nan {
         return Dots::plain([model.nan.f32(); UNITS]);
     }
-    let mut value = if model.inner == Inner::Window33 {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            unsafe { window_avx2(x, column, bits, model.dot_minus_zero) }
-        } else {
-            window(x, column, bits, model.dot_minus_zero)
-        }
-        #[cfg(not(target_arch = "x86_64"))]
+    let mut value = if model.amp == AmpMode::Fast && x.scale == 0 {
+        fast_dots(&x.value, &column.value)
+    } else if model.inner == Inner::Window33 {
         window(x, column, bits, model.dot_minus_zero)
     } else {
         scalar(x, column, bits, model)
@@ -220,8 +200,9 @@ fn scalar<const K: usize>(
     })
 }
 
+/// Dot products in plain f32, element 0 first: the fast mode.
 #[inline(always)]
-fn fast<const K: usize>(x: &[f32; K], w: &[[f32; UNITS]; K]) -> [f32; UNITS] {
+fn fast_dots<const K: usize>(x: &[f32; K], w: &[[f32; UNITS]; K]) -> [f32; UNITS] {
     let mut sum = [0f32; UNITS];
     for i in 0..K {
         for u in 0..UNITS {
@@ -229,21 +210,4 @@ fn fast<const K: usize>(x: &[f32; K], w: &[[f32; UNITS]; K]) -> [f32; UNITS] {
         }
     }
     sum
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn fast_avx2<const K: usize>(x: &[f32; K], w: &[[f32; UNITS]; K]) -> [f32; UNITS] {
-    fast(x, w)
-}
-
-/// Dot products in plain f32, element 0 first: the fast mode.
-#[inline(always)]
-pub(crate) fn fast_dots<const K: usize>(x: &[f32; K], w: &[[f32; UNITS]; K]) -> [f32; UNITS] {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { fast_avx2(x, w) };
-    }
-    fast(x, w)
 }

@@ -16,6 +16,8 @@ pub(crate) const ZERO_EXPONENT: i32 = -100_000;
 pub(crate) struct Column<const K: usize> {
     /// Values; 0 for NaN, infinity and the error code.
     pub(crate) value: [[f32; UNITS]; K],
+    /// The same values.
+    pub(crate) wide: [[f64; UNITS]; K],
     /// Exponents of the unnormalised significands; [`ZERO_EXPONENT`] for a zero.
     pub(crate) exponent: [[i32; UNITS]; K],
     /// Units with an element that raises INV (bit u).
@@ -28,10 +30,16 @@ impl<const K: usize> Column<K> {
     fn empty() -> Self {
         Column {
             value: [[0.0; UNITS]; K],
+            wide: [[0.0; UNITS]; K],
             exponent: [[ZERO_EXPONENT; UNITS]; K],
             signalling: 0,
             nan: 0,
         }
+    }
+
+    fn put(&mut self, element: usize, unit: usize, value: f32) {
+        self.value[element][unit] = value;
+        self.wide[element][unit] = value.into();
     }
 }
 
@@ -47,7 +55,7 @@ fn half_columns(weights: &[u64; 64]) -> Box<[Column<4>; 4]> {
                     column.signalling |= u32::from(is_snan_a(h)) << u;
                     continue;
                 }
-                column.value[i][u] = widen(h);
+                column.put(i, u, widen(h));
                 if h & 0x7fff != 0 {
                     column.exponent[i][u] = Element::half(h).e;
                 }
@@ -69,7 +77,7 @@ fn quarter_columns(weights: &[u64; 64], format: Format) -> Box<[Column<8>; 4]> {
                     column.signalling |= 1 << u;
                     continue;
                 }
-                column.value[i][u] = format.value(code).unwrap_or(0.0);
+                column.put(i, u, format.value(code).unwrap_or(0.0));
                 if code & 0x7f != 0 {
                     column.exponent[i][u] = Element::quarter(code, format).e;
                 }
