@@ -6,5 +6,6 @@ pub mod host;
 pub mod model;
 mod names;
 pub mod npy;
+pub mod npz;
 pub mod onnx;
 pub mod stage;

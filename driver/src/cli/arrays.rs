@@ -3,7 +3,7 @@
 use super::{Failure, Outcome, read};
 use indexmap::IndexMap;
 use ipucc::host::floats;
-use ipucc::npy;
+use ipucc::{npy, npz};
 use ipucc_machine::package::Package;
 use ipucc_runtime::HostTensor;
 use std::path::Path;
@@ -12,6 +12,16 @@ use std::path::Path;
 pub fn read_array(path: &str) -> Outcome<HostTensor> {
     let bytes = read(Path::new(path))?;
     npy::read(&bytes).map_err(|reason| Failure::user(format!("{path}: {reason}")))
+}
+
+/// The array of `NAME=FILE`: a `.npy` file, or the array called NAME (or the only one) of a `.npz`
+/// file.
+pub fn read_named(name: &str, path: &str) -> Outcome<HostTensor> {
+    if !path.ends_with(".npz") {
+        return read_array(path);
+    }
+    let bytes = read(Path::new(path))?;
+    npz::read_one(&bytes, name).map_err(|reason| Failure::user(format!("{path}: {reason}")))
 }
 
 /// The error for an input that the package does not have.
@@ -35,7 +45,7 @@ pub fn by_name(
         let Some(binding) = package.inputs.get(name) else {
             return Err(no_such_input(package, "--inputs", name));
         };
-        let array = read_array(path)?;
+        let array = read_named(name, path)?;
         let count = array.shape.first().map_or(0, |&count| count as usize);
         if count == 0 {
             return Err(Failure::user(format!(

@@ -1,10 +1,11 @@
 //! `ipucc eval`: the reference interpreter on a model.
 
+use super::arrays::read_named;
 use super::compile::pair;
 use super::{Failure, Outcome, complain, print, read, write_file};
 use indexmap::IndexMap;
 use ipucc::host::{from_tensor, random, to_tensor};
-use ipucc::{model, npy};
+use ipucc::{model, npy, npz};
 use ipucc_chip::HostType;
 use ipucc_runtime::HostTensor;
 use ipucc_tensor::TensorType;
@@ -17,11 +18,12 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// The model.
     model: PathBuf,
-    /// Data of an input as .npy; inputs that are not given are random.
-    #[arg(long = "input", value_name = "NAME=FILE", value_parser = pair)]
+    /// Data of an input as .npy or .npz, or a .npz file with data of several; inputs that are not
+    /// given are random.
+    #[arg(long = "input", value_name = "[NAME=]FILE", value_parser = named)]
     input: Vec<(String, String)>,
-    /// Where to write an output as .npy; without any, outputs are printed.
-    #[arg(long = "output", value_name = "NAME=FILE", value_parser = pair)]
+    /// Where to write an output as .npy, or all of them as .npz; what is not written is printed.
+    #[arg(long = "output", value_name = "[NAME=]FILE", value_parser = named)]
     output: Vec<(String, String)>,
     /// Value of a symbolic extent of an ONNX model.
     #[arg(long = "dim", value_name = "NAME=N", value_parser = super::check::extent)]
@@ -29,6 +31,14 @@ pub struct Args {
     /// Seed of random inputs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+}
+
+/// `NAME=FILE`, or a `.npz` file, which has names of its own (an empty name here).
+fn named(text: &str) -> Result<(String, String), String> {
+    if text.ends_with(".npz") && !text.contains('=') {
+        return Ok((String::new(), text.to_owned()));
+    }
+    pair(text).map_err(|_| "expected NAME=FILE or a .npz file".into())
 }
 
 /// What the host writes or reads: name, host type, and the type on the device.
@@ -96,18 +106,28 @@ fn evaluate(
         let names: Vec<&str> = ports.iter().map(|(name, ..)| name.as_str()).collect();
         names.join(", ")
     };
-    let mut given: IndexMap<String, String> = args.input.into_iter().collect();
+    let mut given: IndexMap<String, HostTensor> = IndexMap::new();
+    for (name, path) in &args.input {
+        let arrays = if name.is_empty() {
+            let bytes = read(Path::new(path))?;
+            npz::read(&bytes).map_err(|reason| Failure::user(format!("{path}: {reason}")))?
+        } else {
+            IndexMap::from([(name.clone(), read_named(name, path)?)])
+        };
+        for (name, array) in arrays {
+            if given.insert(name.clone(), array).is_some() {
+                return Err(Failure::user(format!("--input {name} is given twice")));
+            }
+        }
+    }
     let mut inputs = IndexMap::new();
     for (index, (name, element, ty)) in params.iter().enumerate() {
         let host = match given.shift_remove(name) {
             None => random(*element, &ty.shape, args.seed + index as u64),
-            Some(path) => {
-                let bytes = read(Path::new(&path))?;
-                let host = npy::read(&bytes)
-                    .map_err(|reason| Failure::user(format!("{path}: {reason}")))?;
+            Some(host) => {
                 if host.element != *element || host.shape[..] != ty.shape[..] {
                     return Err(Failure::user(format!(
-                        "{path}: input `{name}` is {element} {:?}, the file holds {} {:?}",
+                        "input `{name}` is {element} {:?}, the file holds {} {:?}",
                         &ty.shape[..],
                         host.element,
                         host.shape
@@ -126,7 +146,7 @@ fn evaluate(
         )));
     }
     for (name, _) in &args.output {
-        if !results.iter().any(|(result, ..)| result == name) {
+        if !name.is_empty() && !results.iter().any(|(result, ..)| result == name) {
             return Err(Failure::user(format!(
                 "--output {name}: the model has no such output; it has {}",
                 known(results)
@@ -134,6 +154,7 @@ fn evaluate(
         }
     }
     let outputs = evaluate(&inputs).map_err(Failure::user)?;
+    let mut all: Vec<(&str, HostTensor)> = Vec::new();
     for (result, element, _) in results {
         let Some(tensor) = outputs.get(result) else {
             continue;
@@ -144,9 +165,15 @@ fn evaluate(
             write_file(Path::new(path), &npy::write(&host))?;
             written = true;
         }
-        if !written {
+        if !written && !args.output.iter().any(|(name, _)| name.is_empty()) {
             print(show(result, tensor))?;
         }
+        all.push((result, host));
+    }
+    for (_, path) in args.output.iter().filter(|(name, _)| name.is_empty()) {
+        let bytes = npz::write(all.iter().map(|(name, array)| (*name, array)));
+        let bytes = bytes.map_err(|reason| Failure::user(format!("{path}: {reason}")))?;
+        write_file(Path::new(path), &bytes)?;
     }
     Ok(())
 }

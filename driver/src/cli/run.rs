@@ -30,7 +30,7 @@ pub struct Args {
     model: PathBuf,
     #[command(flatten)]
     compile: CompileArgs,
-    /// An input from a .npy file; inputs that are not given are random.
+    /// An input from a .npy or .npz file; inputs that are not given are random.
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = pair)]
     input: Vec<(String, String)>,
     /// Where to write an output as .npy.
@@ -382,7 +382,10 @@ impl Runner<'_> {
     fn once(&mut self) -> Outcome<Summary> {
         let mut given: IndexMap<String, HostTensor> = IndexMap::new();
         for (name, path) in &self.args.input {
-            if given.insert(name.clone(), read_array(path)?).is_some() {
+            if given
+                .insert(name.clone(), arrays::read_named(name, path)?)
+                .is_some()
+            {
                 return Err(Failure::user(format!("--input {name} is given twice")));
             }
         }

@@ -11,6 +11,7 @@ pub mod assumptions;
 pub mod csr;
 pub mod exception;
 pub mod fabric;
+pub mod format;
 pub mod loader;
 pub mod memory;
 mod scalar;

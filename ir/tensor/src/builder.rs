@@ -8,7 +8,26 @@ use crate::verify::signature;
 use ipucc_chip::{HostType, ScalarType};
 use smallvec::SmallVec;
 
-/// Builds one function. Methods return the result value, or the type error of that operation.
+/// Builds one function. Methods return the result value, or the type error of that operation; an
+/// operation that fails adds nothing.
+///
+/// ```
+/// use ipucc_chip::ScalarType::{F16, F32};
+/// use ipucc_tensor::{BinaryOp, Builder, Op, TensorType};
+///
+/// let mut f = Builder::new("main");
+/// let x = f.param("x", TensorType::new(F32, [4, 8]));
+/// let row = f.param("row", TensorType::new(F32, [8]));
+/// // Shapes are broadcast as NumPy does ..
+/// let sum = f.binary(BinaryOp::Add, x, row)?;
+/// assert_eq!(f.ty(sum).to_string(), "tensor<4x8xf32>");
+/// // .. element types never are: that is an error here, not later.
+/// let half = f.op(Op::Convert(F16), &[row])?;
+/// let error = f.binary(BinaryOp::Add, x, half).unwrap_err();
+/// assert_eq!(error.op, "add");
+/// f.result("y", sum);
+/// # Ok::<(), ipucc_tensor::TypeError>(())
+/// ```
 #[derive(Debug)]
 pub struct Builder {
     function: Function,
@@ -111,6 +130,26 @@ impl Builder {
     /// Repeats a function of the module `count` times: it takes the carried values, slice i of the
     /// outermost axis of every sliced one in iteration i, and the fixed ones, and gives back the
     /// carried ones. The results are those of the last iteration.
+    ///
+    /// ```
+    /// use ipucc_chip::ScalarType::F32;
+    /// use ipucc_tensor::{BinaryOp, Builder, TensorType};
+    ///
+    /// let mut layer = Builder::new("layer");
+    /// let h = layer.param("h", TensorType::new(F32, [8]));
+    /// let w = layer.param("w", TensorType::new(F32, [8]));
+    /// let next = layer.binary(BinaryOp::Mul, h, w)?;
+    /// layer.result("next", next);
+    /// let layer = layer.finish();
+    ///
+    /// let mut f = Builder::new("main");
+    /// let x = f.param("x", TensorType::new(F32, [8]));
+    /// let weights = f.param("weights", TensorType::new(F32, [12, 8]));
+    /// let y = f.repeat(&layer, 12, &[x], &[weights], &[])?;
+    /// assert_eq!(f.ty(y[0]).to_string(), "tensor<8xf32>");
+    /// assert!(f.repeat(&layer, 6, &[x], &[weights], &[]).is_err());
+    /// # Ok::<(), ipucc_tensor::TypeError>(())
+    /// ```
     ///
     /// # Errors
     /// The operands are not what the function takes.

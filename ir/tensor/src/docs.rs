@@ -96,7 +96,8 @@ pub fn markdown() -> String {
          ```\n%result = operation %operand, .. {attribute = value, ..} : type\n```\n\n\
          and the type behind `:` is the result's. Axes are counted from 0, outermost first. Nothing is\n\
          broadcast or converted silently. Floats are computed in f32 and rounded (nearest, ties to even)\n\
-         to the element type of the result; integers wrap in their width. A *composite* can always be\n\
+         to the element type of the result; beyond its largest number f16 and f8 hold that number, as on\n\
+         the chip. Integers wrap in their width. A *composite* can always be\n\
          written out in other operations.\n",
     );
     for operation in OPERATIONS {

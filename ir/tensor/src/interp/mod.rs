@@ -1,7 +1,8 @@
 //! The reference interpreter: plain loops in f32, rounding exactly where a type says so.
 //!
 //! It is the judge of numbers. Floats are computed in f32 and rounded to the element type of each
-//! result; sums accumulate in f32 in index order; integers wrap in their own width.
+//! result; sums accumulate in index order in f32, or in f16 where `accumulate` says
+//! so; integers wrap in their own width.
 
 mod bound;
 mod ops;

@@ -1,7 +1,7 @@
 //! What every operation computes.
 
 use super::scalar::{binary_f32, gelu, unary_f32};
-use super::tensor::Tensor;
+use super::tensor::{Tensor, rounded_to_half};
 use super::window;
 use crate::op::{BinaryOp, CompareOp, Op, ReduceKind, UnaryOp};
 use crate::ty::TensorType;
@@ -152,11 +152,13 @@ pub fn eval_op(op: &Op, operands: &[&Tensor], ty: &TensorType) -> Tensor {
             rhs_batch,
             lhs_contract,
             rhs_contract,
+            accumulate,
             ..
         } => dot(
             operands[0],
             operands[1],
             [lhs_batch, rhs_batch, lhs_contract, rhs_contract],
+            *accumulate,
             ty,
         ),
         Op::Softmax(axis) => along(operands[0], *axis as usize, ty, |row| {
@@ -578,7 +580,13 @@ fn stacked(x: &Tensor, batch: &[u8], contract: &[u8]) -> (Vec<usize>, [usize; 3]
     (positions, [extent(batch), extent(&free), extent(contract)])
 }
 
-fn dot(x: &Tensor, y: &Tensor, axes: [&crate::Axes; 4], ty: &TensorType) -> Tensor {
+fn dot(
+    x: &Tensor,
+    y: &Tensor,
+    axes: [&crate::Axes; 4],
+    accumulate: ScalarType,
+    ty: &TensorType,
+) -> Tensor {
     let [lhs_batch, rhs_batch, lhs_contract, rhs_contract] = axes;
     let (left, [batch, m, k]) = stacked(x, lhs_batch, lhs_contract);
     let (right, [_, n, _]) = stacked(y, rhs_batch, rhs_contract);
@@ -593,7 +601,12 @@ fn dot(x: &Tensor, y: &Tensor, axes: [&crate::Axes; 4], ty: &TensorType) -> Tens
                 let first = row / m.max(1) * n;
                 for (j, value) in out.iter_mut().enumerate() {
                     let right = &b[(first + j) * k..(first + j + 1) * k];
-                    *value = left.iter().zip(right).fold(0.0, |sum, (p, q)| sum + p * q);
+                    let terms = left.iter().zip(right);
+                    *value = if accumulate == ScalarType::F16 {
+                        terms.fold(0.0, |sum, (p, q)| rounded_to_half(sum + p * q))
+                    } else {
+                        terms.fold(0.0, |sum, (p, q)| sum + p * q)
+                    };
                 }
             });
         }

@@ -1,8 +1,8 @@
 //! Tensors with data.
 
 use crate::ty::TensorType;
-use half::f16;
 use ipucc_chip::ScalarType;
+use ipucc_chip::format::{Overflow, f8_to_f32, f16_to_f32, f32_to_f8, f32_to_f16};
 
 /// A dense row-major tensor, elements little endian.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,15 +14,18 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor from f32 numbers, each rounded to the element type (integers: truncated).
+    /// A tensor from f32 numbers, each rounded to the element type (integers: truncated). Beyond
+    /// the largest number of f16 and f8 stands that number, as on the chip; f16 keeps infinities.
     pub fn from_floats(ty: TensorType, values: &[f32]) -> Tensor {
         let element = ty.element;
         let mut data = Vec::with_capacity(values.len() * element.bytes() as usize);
         for &value in values {
             match element {
                 ScalarType::F32 => data.extend(value.to_le_bytes()),
-                ScalarType::F16 => data.extend(f16::from_f32(value).to_le_bytes()),
-                ScalarType::F8E4M3 | ScalarType::F8E5M2 => data.push(quarter(value, element)),
+                ScalarType::F16 => data.extend(half(value).to_le_bytes()),
+                ScalarType::F8E4M3 | ScalarType::F8E5M2 => {
+                    data.push(f32_to_f8(value, element, Overflow::Saturate));
+                }
                 _ => {
                     let wide = (value as i64).to_le_bytes();
                     data.extend(&wide[..element.bytes() as usize]);
@@ -57,12 +60,12 @@ impl Tensor {
                 .as_chunks::<2>()
                 .0
                 .iter()
-                .map(|c| f16::from_le_bytes(*c).to_f32())
+                .map(|c| f16_to_f32(u16::from_le_bytes(*c)))
                 .collect(),
             ScalarType::F8E4M3 | ScalarType::F8E5M2 => self
                 .data
                 .iter()
-                .map(|&code| from_quarter(code, self.ty.element))
+                .map(|&code| f8_to_f32(code, self.ty.element))
                 .collect(),
             _ => self.to_ints().iter().map(|&v| v as f32).collect(),
         }
@@ -91,61 +94,23 @@ impl Tensor {
     }
 }
 
-/// Exponent bits, fraction bits and bias of a quarter format (`isa/float.md` 1, ISA).
-fn quarter_format(element: ScalarType) -> (i32, i32, i32) {
-    if element == ScalarType::F8E4M3 {
-        (4, 3, 8)
+/// The f16 of a number: what is too large saturates as on the chip, an infinity stays one.
+fn half(value: f32) -> u16 {
+    let overflow = if value.is_infinite() {
+        Overflow::Ieee
     } else {
-        (5, 2, 16)
-    }
+        Overflow::Saturate
+    };
+    f32_to_f16(value, overflow)
 }
 
-/// Nearest even, saturating; NaN becomes the error code 0x80; there is no negative zero.
-fn quarter(value: f32, element: ScalarType) -> u8 {
-    let (exponent_bits, fraction_bits, bias) = quarter_format(element);
-    if value.is_nan() {
-        return 0x80;
+/// The f16 nearest to a number, as f32: what a sum that is kept in f16 becomes after every term.
+pub(super) fn rounded_to_half(value: f32) -> f32 {
+    let magnitude = value.to_bits() & 0x7fff_ffff;
+    // Normal f16 and no overflow: rounding is an addition to the bits.
+    if (0x3880_0000..0x477f_f000).contains(&magnitude) {
+        let odd = value.to_bits() >> 13 & 1;
+        return f32::from_bits((value.to_bits() + 0xfff + odd) & !0x1fff);
     }
-    let magnitude = f64::from(value.abs());
-    let top = (1 << exponent_bits) - 1 - bias;
-    let largest = f64::powi(2.0, top) * (2.0 - f64::powi(2.0, -fraction_bits));
-    if magnitude >= largest {
-        return 0x7f | u8::from(value < 0.0) << 7;
-    }
-    let exponent = if magnitude == 0.0 {
-        1 - bias
-    } else {
-        magnitude.log2().floor() as i32
-    };
-    let exponent = exponent.max(1 - bias);
-    let step = f64::powi(2.0, exponent - fraction_bits);
-    let units = (magnitude / step).round_ties_even();
-    // A carry into the next exponent is right by itself in the code.
-    let code = units as i32 + ((exponent + bias - 1) << fraction_bits);
-    if code == 0 {
-        0
-    } else {
-        code as u8 | u8::from(value < 0.0) << 7
-    }
-}
-
-/// The value of a quarter code; the error code is NaN.
-fn from_quarter(code: u8, element: ScalarType) -> f32 {
-    let (_, fraction_bits, bias) = quarter_format(element);
-    if code == 0x80 {
-        return f32::NAN;
-    }
-    let exponent = i32::from(code & 0x7f) >> fraction_bits;
-    let fraction = i32::from(code & 0x7f) & ((1 << fraction_bits) - 1);
-    let significand = if exponent > 0 {
-        fraction | 1 << fraction_bits
-    } else {
-        fraction
-    };
-    let magnitude = significand as f32 * f32::powi(2.0, exponent.max(1) - bias - fraction_bits);
-    if code & 0x80 != 0 {
-        -magnitude
-    } else {
-        magnitude
-    }
+    f16_to_f32(half(value))
 }

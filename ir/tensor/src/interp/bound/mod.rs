@@ -82,7 +82,11 @@ fn rounds(op: &Op) -> bool {
 
 /// The bound by units relative to what is rounded.
 fn relative(op: &Op, operands: &[&Tensor], result: &Tensor) -> Vec<f32> {
-    let u = unit(result.ty.element);
+    // A sum is rounded in the type that it is kept in, the result once more in its own.
+    let u = match op {
+        Op::Dot { accumulate, .. } => unit(*accumulate).max(unit(result.ty.element)),
+        _ => unit(result.ty.element),
+    };
     let values = result.to_floats();
     let own = |roundings: f32| -> Vec<f32> {
         values
