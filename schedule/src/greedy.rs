@@ -1,10 +1,12 @@
 //! A plain list scheduler for one phase: longest endpoint first, earliest legal start.
 //!
-//! It handles point-to-point messages and multicasts of 32-bit items, before addresses are known:
-//! messages of one phase must not depend on each other.
+//! It handles point-to-point messages and multicasts of 32-bit items. Where addresses are known
+//! already, a message waits for the earlier ones of the list whose words it meets, and a tile does
+//! not read and write one memory element at a time (`facts/exchange.md` 2); where they are not,
+//! messages of one phase must not depend on each other, and elements are the business of `sram`.
 
 use crate::bits::Bits;
-use ipucc_chip::{Assumptions, LogicalTile, fabric};
+use ipucc_chip::{Assumptions, LogicalTile, fabric, memory};
 use ipucc_machine::row::{Event, Place, RowEvents, SendControl};
 use std::collections::BTreeMap;
 
@@ -59,6 +61,9 @@ struct Tile {
     /// Events of pointers.
     pointer_at: Bits,
     horizon: i64,
+    /// Windows in which elements are read and written: (start, end, elements as bits).
+    reads: Vec<(i64, i64, u32)>,
+    writes: Vec<(i64, i64, u32)>,
 }
 
 /// Schedules the messages of a phase.
@@ -89,8 +94,13 @@ pub fn schedule_messages(
     order.sort_by_key(|&i| (-load(&messages[i]), i));
 
     let mut tiles: BTreeMap<LogicalTile, Tile> = BTreeMap::new();
-    for &index in &order {
-        place(&mut tiles, &messages[index])?;
+    let waits = dependencies(messages);
+    if waits.iter().all(Vec::is_empty) {
+        for &index in &order {
+            place(&mut tiles, &messages[index], 0)?;
+        }
+    } else {
+        in_waves(&mut tiles, messages, &order, &waits)?;
     }
     let bound = |words: &BTreeMap<LogicalTile, i64>| words.values().copied().max().unwrap_or(0);
     let rows: BTreeMap<LogicalTile, RowEvents> = tiles
@@ -101,11 +111,94 @@ pub fn schedule_messages(
         horizon: rows.values().map(|row| row.horizon).max().unwrap_or(0),
         rows,
         bound_words: bound(&sent).max(bound(&received)) as u32,
-        bound_route: route_bound(messages, &received) as u32,
+        bound_route: route_bound(messages, &received).max(chain_bound(messages, &waits)) as u32,
     })
 }
 
-fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(), String> {
+/// Places messages of which some wait for others: of those that wait for none that is not placed
+/// yet, in the order given.
+fn in_waves(
+    tiles: &mut BTreeMap<LogicalTile, Tile>,
+    messages: &[Message],
+    order: &[usize],
+    waits: &[Vec<usize>],
+) -> Result<(), String> {
+    let mut ends: Vec<Option<i64>> = vec![None; messages.len()];
+    let mut left: Vec<usize> = order.to_vec();
+    while !left.is_empty() {
+        let ready = |index: usize| waits[index].iter().all(|&before| ends[before].is_some());
+        let (now, later): (Vec<usize>, Vec<usize>) = left.iter().partition(|&&index| ready(index));
+        for index in now {
+            let earliest = waits[index].iter().filter_map(|&before| ends[before]).max();
+            let end = place(tiles, &messages[index], earliest.unwrap_or(0))?;
+            ends[index] = Some(end);
+        }
+        left = later;
+    }
+    Ok(())
+}
+
+/// For every message the earlier ones whose words it meets on a tile, one of the two writing.
+/// Places without an address meet nothing.
+fn dependencies(messages: &[Message]) -> Vec<Vec<usize>> {
+    // (tile, start, end, message, is write).
+    let mut spans: Vec<(LogicalTile, u32, u32, usize, bool)> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let ends = message
+            .destinations
+            .iter()
+            .map(|(tile, to)| (*tile, to, true));
+        for (tile, place, write) in ends.chain([(message.source, &message.from, false)]) {
+            if place.symbol.is_none() {
+                let end = place.offset.saturating_add(message.words * 4);
+                spans.push((tile, place.offset, end, index, write));
+            }
+        }
+    }
+    spans.sort_unstable();
+    let mut waits = vec![Vec::new(); messages.len()];
+    // Spans of the tile that reach behind the start of the next one.
+    let mut open: Vec<(LogicalTile, u32, usize, bool)> = Vec::new();
+    for (tile, start, end, index, write) in spans {
+        open.retain(|&(on, reach, ..)| on == tile && reach > start);
+        for &(_, _, other, wrote) in &open {
+            if (write || wrote) && other != index {
+                waits[index.max(other)].push(index.min(other));
+            }
+        }
+        open.push((tile, end, index, write));
+    }
+    for list in &mut waits {
+        list.sort_unstable();
+        list.dedup();
+    }
+    waits
+}
+
+/// Memory elements of words at a known address, as bits.
+fn elements(place: &Place, words: u32) -> u32 {
+    if place.symbol.is_some() {
+        return 0;
+    }
+    let last = place.offset.saturating_add(words * 4 - 1);
+    let units = memory::exchange_unit(place.offset)..=memory::exchange_unit(last);
+    units.fold(0, |bits, unit| bits | 1u32.checked_shl(unit).unwrap_or(0))
+}
+
+/// The end of a window that one from `start` to `end` must not meet, if there is one.
+fn clash(windows: &[(i64, i64, u32)], start: i64, end: i64, elements: u32) -> Option<i64> {
+    let meets = windows
+        .iter()
+        .filter(|&&(from, to, others)| others & elements != 0 && from < end && start < to);
+    meets.map(|&(_, to, _)| to).max()
+}
+
+/// Places a message not before `earliest`; the event in which it is complete.
+fn place(
+    tiles: &mut BTreeMap<LogicalTile, Tile>,
+    message: &Message,
+    earliest: i64,
+) -> Result<i64, String> {
     let words = message.words as i64;
     let sender = message.source.physical();
     if message
@@ -123,12 +216,12 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
         .iter()
         .map(|(tile, _)| fabric::route(sender, tile.physical()))
         .collect();
-    let earliest = routes
+    let mut earliest = routes
         .iter()
         .map(|route| -(route.time as i64))
         .max()
         .unwrap_or(0)
-        .max(0);
+        .max(earliest);
     tiles.entry(message.source).or_default();
     for (tile, _) in &message.destinations {
         tiles.entry(*tile).or_default();
@@ -143,13 +236,34 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
             (&tiles[tile], select, pointer)
         })
         .collect();
-    let start = first_start(&tiles[&message.source], &receivers, words, earliest);
-    let start = start.ok_or_else(|| {
-        format!(
-            "no legal start for a message of {words} words from {}",
-            message.source
-        )
-    })?;
+    let read = elements(&message.from, message.words);
+    let written: Vec<u32> = message
+        .destinations
+        .iter()
+        .map(|(_, to)| elements(to, message.words))
+        .collect();
+    let start = loop {
+        let start = first_start(&tiles[&message.source], &receivers, words, earliest);
+        let start = start.ok_or_else(|| {
+            format!(
+                "no legal start for a message of {words} words from {}",
+                message.source
+            )
+        })?;
+        // Behind what holds an element that the message needs.
+        let source = &tiles[&message.source];
+        let mut next = clash(&source.writes, start, start + words, read);
+        for (&(state, _, pointer), &elements) in receivers.iter().zip(&written) {
+            let from = start + pointer;
+            let to = from + words + fabric::WRITE_GUARD as i64;
+            let end = clash(&state.reads, from, to, elements).map(|end| end - pointer);
+            next = next.max(end);
+        }
+        match next {
+            Some(next) => earliest = next,
+            None => break start,
+        }
+    };
     let directions = routes
         .iter()
         .fold(0u8, |bits, route| bits | route.direction as u8);
@@ -164,8 +278,10 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
         source.sending.insert(start, end);
         source.starts.insert(start, start + 2);
         source.horizon = source.horizon.max(end);
+        source.reads.push((start, end, read));
     }
-    for ((tile, to), route) in message.destinations.iter().zip(&routes) {
+    let mut complete = start + words;
+    for (((tile, to), route), &elements) in message.destinations.iter().zip(&routes).zip(&written) {
         let row = tile.physical().row();
         let select = fabric::select_event(start, route.time);
         let pointer = fabric::pointer_event(select, row);
@@ -181,9 +297,14 @@ fn place(tiles: &mut BTreeMap<LogicalTile, Tile>, message: &Message) -> Result<(
             state.horizon = state
                 .horizon
                 .max(fabric::receive_horizon(select, words, row));
+            let guard = fabric::WRITE_GUARD as i64;
+            state
+                .writes
+                .push((pointer, pointer + words + guard, elements));
+            complete = complete.max(pointer + words);
         }
     }
-    Ok(())
+    Ok(complete)
 }
 
 /// The first start from `earliest` on that no rule forbids; select and pointer events of receivers
@@ -293,6 +414,46 @@ fn row(mut state: Tile) -> RowEvents {
     RowEvents {
         events,
         horizon: state.horizon.max(6) as u32,
+    }
+}
+
+/// The longest chain of messages that wait for one another, each sent whole: what one writes the
+/// next one reads from the same element, behind its guard.
+fn chain_bound(messages: &[Message], waits: &[Vec<usize>]) -> i64 {
+    let guard = fabric::WRITE_GUARD as i64;
+    let mut ends: Vec<i64> = Vec::with_capacity(messages.len());
+    let mut bound = 0;
+    for (message, before) in messages.iter().zip(waits) {
+        let words = message.words as i64;
+        let sender = message.source.physical();
+        let times = message.destinations.iter().map(|(tile, _)| {
+            let physical = tile.physical();
+            let time = fabric::route(sender, physical).time as i64;
+            (time, physical.row())
+        });
+        let mut start = times
+            .clone()
+            .map(|(time, _)| -time)
+            .max()
+            .unwrap_or(0)
+            .max(0);
+        for &other in before {
+            let mut written = messages[other].destinations.iter();
+            let relay = written.any(|(tile, _)| *tile == message.source);
+            start = start.max(ends[other] + if relay { guard } else { 0 });
+        }
+        let mut end = start + words;
+        for (time, row) in times {
+            let select = start + time + 1;
+            end = end.max(fabric::pointer_event(select, row) + words);
+            bound = bound.max(fabric::receive_horizon(select, words, row));
+        }
+        ends.push(end);
+    }
+    if waits.iter().all(Vec::is_empty) {
+        0
+    } else {
+        bound
     }
 }
 

@@ -9,14 +9,15 @@ use ipucc_schedule::{Message, schedule_messages};
 use ipucc_sim::{Options, Simulator};
 use serde::Deserialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
 /// Schedule one exchange phase (JSON, may be gzipped) and print its horizon, bounds and words.
 ///
-/// Messages are sent whole, as 32-bit items, and fan out as multicasts; transfers of one phase must
-/// not depend on each other.
+/// Messages are sent whole, as 32-bit items, and fan out as multicasts. A transfer waits for the
+/// earlier ones of the file whose words it meets.
 #[derive(ClapArgs)]
 pub struct Args {
     /// The phase: `{"name", "transfers": [{"source", "source_address", "words", "destinations": [[tile, address]]}]}`.
@@ -117,10 +118,8 @@ pub fn run(args: Args) -> Outcome {
     }
 }
 
-/// What a scheduler may rely on: tiles, addresses, and that no transfer waits for another.
+/// What a scheduler may rely on: tiles and addresses.
 fn check(phase: &Phase) -> Result<(), String> {
-    // (tile, start, end, is write).
-    let mut spans: Vec<(u16, u32, u32, bool)> = Vec::new();
     for (index, transfer) in phase.transfers.iter().enumerate() {
         let place = |what: String| format!("transfer {index}: {what}");
         if transfer.words == 0 || transfer.destinations.is_empty() {
@@ -136,13 +135,8 @@ fn check(phase: &Phase) -> Result<(), String> {
                     transfer.words
                 ))
             })?;
-        let ends = transfer
-            .destinations
-            .iter()
-            .map(|&(tile, address)| (tile, address, true));
-        for (tile, address, write) in
-            ends.chain([(transfer.source, transfer.source_address, false)])
-        {
+        let ends = transfer.destinations.iter().copied();
+        for (tile, address) in ends.chain([(transfer.source, transfer.source_address)]) {
             if !Chip::c600().contains(LogicalTile(tile)) {
                 return Err(place(format!("tile {tile} does not exist")));
             }
@@ -151,28 +145,7 @@ fn check(phase: &Phase) -> Result<(), String> {
                     "{bytes} bytes at {address:#x} are not tile memory"
                 )));
             }
-            spans.push((tile, address, address + bytes, write));
         }
-    }
-    spans.sort_unstable();
-    let mut last: Option<(u16, u32, u32, bool)> = None;
-    for &(tile, start, end, write) in &spans {
-        if let Some((before, _, reach, wrote)) = last
-            && before == tile
-            && start < reach
-            && (write || wrote)
-        {
-            return Err(format!(
-                "transfers meet at {start:#x} of tile {tile}, so one must wait for the other; \
-                 phases with dependencies are not scheduled yet"
-            ));
-        }
-        last = match last {
-            Some((before, s, reach, wrote)) if before == tile && reach >= end => {
-                Some((tile, s, reach, wrote || write))
-            }
-            _ => Some((tile, start, end, write)),
-        };
     }
     Ok(())
 }
@@ -203,10 +176,19 @@ fn simulate(
     for (tile, words) in rows {
         let bytes = words.len() as u32 * 4 + 128;
         let units = bytes.div_ceil(memory::ELEMENT_BYTES) as usize;
-        let free = (0..13 - units + 1)
+        // Code runs below the interleaved region, which has the first 13 elements.
+        let free = (0..(13usize + 1).saturating_sub(units))
             .rev()
             .find(|&first| (first..first + units).all(|unit| !used[tile.index()][unit]))
-            .ok_or_else(|| format!("tile {}: no element is left for the row", tile.0))?;
+            .ok_or_else(|| {
+                format!(
+                    "tile {}: no {units} elements are left for a row of {} words, which must not share \
+                     one with what moves; hint: leave them free below {:#x}",
+                    tile.0,
+                    words.len(),
+                    memory::INTERLEAVED_BASE
+                )
+            })?;
         let base = memory::BASE + free as u32 * memory::ELEMENT_BYTES;
         let row = base + 64;
         let program = format!(
@@ -232,40 +214,36 @@ fn simulate(
             .write(tile, address, bytes)
             .map_err(|error| error.to_string())
     };
+    // What stands where before the phase, and what must stand there afterwards: the transfers in the
+    // order of the file.
+    let mut before: BTreeMap<(u16, u32), u32> = BTreeMap::new();
     for transfer in &phase.transfers {
-        let data: Vec<u8> = (0..transfer.words)
-            .flat_map(|i| word(transfer.source, transfer.source_address + 4 * i).to_le_bytes())
+        for i in 0..transfer.words {
+            let at = (transfer.source, transfer.source_address + 4 * i);
+            before.insert(at, word(at.0, at.1));
+        }
+    }
+    let mut wanted = before.clone();
+    for transfer in &phase.transfers {
+        let sent: Vec<u32> = (0..transfer.words)
+            .map(|i| wanted[&(transfer.source, transfer.source_address + 4 * i)])
             .collect();
-        write(
-            &mut simulator,
-            LogicalTile(transfer.source),
-            transfer.source_address,
-            &data,
-        )?;
+        for &(tile, address) in &transfer.destinations {
+            for (i, &value) in (0..).zip(&sent) {
+                wanted.insert((tile, address + 4 * i), value);
+            }
+        }
+    }
+    for (&(tile, address), value) in &before {
+        let bytes = value.to_le_bytes();
+        write(&mut simulator, LogicalTile(tile), address, &bytes)?;
     }
     for (tile, address, bytes) in &images {
         write(&mut simulator, *tile, *address, bytes)?;
-    }
-    let snapshot = |simulator: &Simulator, tile: LogicalTile| -> Result<Vec<u8>, String> {
-        let mut all = vec![0; memory::SIZE as usize];
-        simulator
-            .read(tile, memory::BASE, &mut all)
-            .map_err(|error| error.to_string())?;
-        Ok(all)
-    };
-    let mut wanted: Vec<(LogicalTile, Vec<u8>)> = Vec::new();
-    for (tile, _) in rows {
-        let mut all = snapshot(&simulator, *tile)?;
-        for transfer in &phase.transfers {
-            for &(_, address) in transfer.destinations.iter().filter(|(to, _)| *to == tile.0) {
-                for i in 0..transfer.words {
-                    let at = (address - memory::BASE + 4 * i) as usize;
-                    let value = word(transfer.source, transfer.source_address + 4 * i);
-                    all[at..at + 4].copy_from_slice(&value.to_le_bytes());
-                }
-            }
+        let words = bytes.as_chunks::<4>().0;
+        for (i, value) in (0..).zip(words) {
+            wanted.insert((tile.0, address + 4 * i), u32::from_le_bytes(*value));
         }
-        wanted.push((*tile, all));
     }
     simulator.start(&entries);
     let report = simulator.run().map_err(|failure| failure.to_string())?;
@@ -275,9 +253,20 @@ fn simulate(
         }
         _ => return Err("the phase did not pass two barriers".into()),
     };
+    // Every word of every tile.
     let mut same = true;
-    for (tile, all) in &wanted {
-        same &= snapshot(&simulator, *tile)? == *all;
+    let mut found = vec![0; memory::SIZE as usize];
+    let mut expected = vec![0; memory::SIZE as usize];
+    for tile in 0..Chip::c600().tiles() {
+        simulator
+            .read(LogicalTile(tile), memory::BASE, &mut found)
+            .map_err(|error| error.to_string())?;
+        expected.fill(0);
+        for (&(_, address), value) in wanted.range((tile, 0)..(tile + 1, 0)) {
+            let at = (address - memory::BASE) as usize;
+            expected[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        same &= found == expected;
     }
     Ok((events, same))
 }
