@@ -52,6 +52,35 @@ fn phase(seed: u64) -> Value {
     json!({ "name": format!("random {seed}"), "transfers": transfers })
 }
 
+/// Transfers in one small part of the memory of a few tiles: many of them wait for others, and
+/// sources share elements with targets.
+fn entangled(seed: u64) -> Value {
+    let mut random = Random(seed);
+    let tiles: Vec<u64> = (0..2 + random.below(6))
+        .map(|_| random.below(1472))
+        .collect();
+    let mut transfers = Vec::new();
+    for _ in 0..2 + random.below(24) {
+        let words = 1 + random.below(40);
+        let address = |random: &mut Random| 0x60000 + 4 * random.below(120);
+        let source = tiles[random.below(tiles.len() as u64) as usize];
+        let mut destinations: Vec<(u64, u64)> = Vec::new();
+        for _ in 0..1 + random.below(2) {
+            let tile = tiles[random.below(tiles.len() as u64) as usize];
+            if tile != source && destinations.iter().all(|&(other, _)| other != tile) {
+                destinations.push((tile, address(&mut random)));
+            }
+        }
+        if !destinations.is_empty() {
+            transfers.push(json!({
+                "source": source, "source_address": address(&mut random), "words": words,
+                "destinations": destinations,
+            }));
+        }
+    }
+    json!({ "name": format!("entangled {seed}"), "transfers": transfers })
+}
+
 fn exchange(path: &std::path::Path) -> std::process::Output {
     let mut command = Command::cargo_bin("ipucc").expect("the binary is built");
     command
@@ -87,6 +116,52 @@ fn random_phases_arrive_in_the_predicted_time() {
             "seed {seed}"
         );
     }
+}
+
+#[test]
+fn transfers_wait_for_those_whose_words_they_meet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("phase.json");
+    for seed in 0..40 {
+        let phase = entangled(seed);
+        if phase["transfers"].as_array().is_none_or(Vec::is_empty) {
+            continue;
+        }
+        std::fs::write(&path, phase.to_string()).expect("writes");
+        let output = exchange(&path);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{seed}: {told}");
+        let found: Value = serde_json::from_slice(&output.stdout).expect("json");
+        assert_eq!(found["data_ok"], true, "{seed}");
+        assert_eq!(found["simulated_events"], found["horizon"], "{seed}");
+        assert!(
+            found["bound_route"].as_u64() <= found["horizon"].as_u64(),
+            "{seed}"
+        );
+    }
+}
+
+/// Sixteen tiles hand on 64 words in turn: the chain's own length, to the event.
+#[test]
+fn a_relay_takes_as_long_as_its_chain() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../shared/vectors/exchange_phases"
+    );
+    let file = std::fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{folder}: {error}"))
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with('h'))
+        })
+        .expect("the phase of relays");
+    let found: Value = serde_json::from_slice(&exchange(&file).stdout).expect("json");
+    assert_eq!(
+        (&found["horizon"], &found["bound_route"]),
+        (&json!(1773), &json!(1773))
+    );
+    assert_eq!(found["data_ok"], true);
 }
 
 #[test]

@@ -417,44 +417,52 @@ fn row(mut state: Tile) -> RowEvents {
     }
 }
 
-/// The longest chain of messages that wait for one another, each sent whole: what one writes the
-/// next one reads from the same element, behind its guard.
+/// The longest chain of messages that wait for one another, each sent whole: a message begins when
+/// those before it are complete, and reads what one of them wrote behind the write's guard, because
+/// that stands in the same element.
 fn chain_bound(messages: &[Message], waits: &[Vec<usize>]) -> i64 {
-    let guard = fabric::WRITE_GUARD as i64;
-    let mut ends: Vec<i64> = Vec::with_capacity(messages.len());
+    if waits.iter().all(Vec::is_empty) {
+        return 0;
+    }
+    // By message: when it is complete, and when each destination has its last word.
+    let mut ends: Vec<(i64, Vec<i64>)> = Vec::with_capacity(messages.len());
     let mut bound = 0;
     for (message, before) in messages.iter().zip(waits) {
         let words = message.words as i64;
         let sender = message.source.physical();
-        let times = message.destinations.iter().map(|(tile, _)| {
-            let physical = tile.physical();
-            let time = fabric::route(sender, physical).time as i64;
-            (time, physical.row())
-        });
-        let mut start = times
-            .clone()
-            .map(|(time, _)| -time)
-            .max()
-            .unwrap_or(0)
-            .max(0);
+        let routes: Vec<(i64, u16)> = message
+            .destinations
+            .iter()
+            .map(|(tile, _)| {
+                let physical = tile.physical();
+                let time = fabric::route(sender, physical).time as i64;
+                (time, physical.row())
+            })
+            .collect();
+        let mut start = routes.iter().map(|&(time, _)| -time).fold(0, i64::max);
         for &other in before {
-            let mut written = messages[other].destinations.iter();
-            let relay = written.any(|(tile, _)| *tile == message.source);
-            start = start.max(ends[other] + if relay { guard } else { 0 });
+            let earlier = &messages[other];
+            start = start.max(ends[other].0);
+            for ((tile, to), &last) in earlier.destinations.iter().zip(&ends[other].1) {
+                let (read, written) = (message.from.offset, to.offset);
+                let relay = *tile == message.source
+                    && read < written + 4 * earlier.words
+                    && written < read + 4 * message.words;
+                if relay {
+                    start = start.max(last + fabric::WRITE_GUARD as i64);
+                }
+            }
         }
-        let mut end = start + words;
-        for (time, row) in times {
+        let mut arrivals = Vec::with_capacity(routes.len());
+        for (time, row) in routes {
             let select = start + time + 1;
-            end = end.max(fabric::pointer_event(select, row) + words);
+            arrivals.push(fabric::pointer_event(select, row) + words);
             bound = bound.max(fabric::receive_horizon(select, words, row));
         }
-        ends.push(end);
+        let complete = arrivals.iter().copied().fold(start + words, i64::max);
+        ends.push((complete, arrivals));
     }
-    if waits.iter().all(Vec::is_empty) {
-        0
-    } else {
-        bound
-    }
+    bound
 }
 
 /// Both sides of `scheduling_notes`' simple route-aware bound.
