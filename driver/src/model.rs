@@ -185,6 +185,12 @@ pub fn plan(module: &Module, options: &Options) -> Result<Plan, String> {
 }
 
 fn plan_watched(module: &Module, options: &Options, watch: Watch) -> Result<Plan, String> {
+    // Modules need not come from text: whoever builds one may build it wrong.
+    let faults = ipucc_tensor::verify(module);
+    if !faults.is_empty() {
+        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        return Err(lines.join("\n"));
+    }
     watch(Stage::Rewrite);
     let module = expand(module).map_err(|error| error.to_string())?;
     let source = precision(&module, &options.precision).map_err(|error| error.to_string())?;

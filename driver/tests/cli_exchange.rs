@@ -141,6 +141,20 @@ fn transfers_wait_for_those_whose_words_they_meet() {
     }
 }
 
+#[test]
+fn a_tile_may_be_named_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("phase.json");
+    let phase = json!({ "transfers": [{
+        "source": 3, "source_address": 0x60000, "words": 20,
+        "destinations": [[5, 0x98000], [5, 0x99000], [7, 0x98000]],
+    }] });
+    std::fs::write(&path, phase.to_string()).expect("writes");
+    let found: Value = serde_json::from_slice(&exchange(&path).stdout).expect("json");
+    assert_eq!(found["data_ok"], true);
+    assert_eq!(found["simulated_events"], found["horizon"]);
+}
+
 /// Sixteen tiles hand on 64 words in turn: the chain's own length, to the event.
 #[test]
 fn a_relay_takes_as_long_as_its_chain() {

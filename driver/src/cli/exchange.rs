@@ -60,20 +60,7 @@ pub fn run(args: Args) -> Outcome {
     let phase: Phase = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
     check(&phase).map_err(bad)?;
     let assumptions = Assumptions::default();
-    let messages: Vec<Message> = phase
-        .transfers
-        .iter()
-        .map(|transfer| Message {
-            source: LogicalTile(transfer.source),
-            from: Place::absolute(transfer.source_address),
-            words: transfer.words,
-            destinations: transfer
-                .destinations
-                .iter()
-                .map(|&(tile, address)| (LogicalTile(tile), Place::absolute(address)))
-                .collect(),
-        })
-        .collect();
+    let messages: Vec<Message> = phase.transfers.iter().flat_map(messages).collect();
     let started = Instant::now();
     let timed = schedule_messages(&messages, &assumptions).map_err(bad)?;
     let seconds = started.elapsed().as_secs_f64();
@@ -116,6 +103,28 @@ pub fn run(args: Args) -> Outcome {
             "the simulation does not confirm the schedule".into(),
         ))
     }
+}
+
+/// A transfer as messages: one, or several where a tile is named more than once, because a tile
+/// stores what comes in one place.
+fn messages(transfer: &Transfer) -> Vec<Message> {
+    let mut rounds: Vec<Vec<(LogicalTile, Place)>> = Vec::new();
+    for &(tile, address) in &transfer.destinations {
+        let tile = LogicalTile(tile);
+        let free = |round: &&mut Vec<(LogicalTile, Place)>| round.iter().all(|&(t, _)| t != tile);
+        let destination = (tile, Place::absolute(address));
+        match rounds.iter_mut().find(free) {
+            Some(round) => round.push(destination),
+            None => rounds.push(vec![destination]),
+        }
+    }
+    let message = |destinations| Message {
+        source: LogicalTile(transfer.source),
+        from: Place::absolute(transfer.source_address),
+        words: transfer.words,
+        destinations,
+    };
+    rounds.into_iter().map(message).collect()
 }
 
 /// What a scheduler may rely on: tiles and addresses.

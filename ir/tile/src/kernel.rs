@@ -87,6 +87,7 @@ pub struct Dot {
     pub accumulate: bool,
     /// Exponent of the factor of every product, -32 to 31: the sum of the scale exponents of A and B.
     /// 0 unless the input is f8.
+    #[serde(default)]
     pub scale: i8,
 }
 
@@ -419,6 +420,7 @@ pub struct Attention {
     /// `Some(pitch)`: the mask operand has a row of `keys` elements for every query, each `pitch`
     /// elements (a multiple of 8 bytes) behind the one before, or one for all queries if the pitch
     /// is 0; of the element type, row-major, contiguous along the keys. Not together with `causal`.
+    #[serde(default)]
     pub mask: Option<u32>,
     /// Element type: f16 or f32.
     pub element: ScalarType,
